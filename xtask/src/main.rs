@@ -9,6 +9,7 @@ mod book;
 mod check;
 mod commands;
 mod fio_tools;
+mod mutants;
 mod release;
 mod skips;
 mod walls;
@@ -41,6 +42,8 @@ enum Task {
         #[arg(long)]
         only: Option<String>,
     },
+    /// Small faults in a crate, one at a time, and whether a test fails; writes docs/mutants.md. Hours
+    Mutants(mutants::Options),
     /// Make a book of docs/: target/book/index.html (needs mdBook)
     Book,
     /// The fastest binaries, in target/guided: compiled twice, the second time by what the first one
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { only } => check::run_all(only.as_deref()),
         Task::Long { only } => check::run_long(only.as_deref()),
+        Task::Mutants(options) => mutants::run_task(&options),
         Task::Book => book::build(),
         Task::Release => release::build(),
         Task::Bench(options) => measure("bench", options),

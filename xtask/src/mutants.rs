@@ -1,0 +1,378 @@
+//! `cargo xtask mutants`: small faults made by cargo-mutants in one crate, and the share of them that tests notice.
+//!
+//! The commit is checked out into `target/mutants/tree`, mutated in place there and compiled with the profile `mutants`,
+//! so that a mutant costs what it changes. Each is judged by the unit tests of its crate first. Those that pass are
+//! judged by all tests that should notice: the crate's own, and those of `firstread-testkit` for the crates of a drive.
+//! The score goes into `docs/mutants.md`; `.cargo/mutants.toml` says what is not mutated, and why.
+
+mod score;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use self::score::{Score, enter};
+use crate::commands::{command, output, run};
+
+const DOCUMENT: &str = "docs/mutants.md";
+
+/// Mutants that are judged before the clock is looked at.
+const BATCH: usize = 20;
+
+/// A test that takes this many times as long as without a fault has not ended, and at least so long.
+const TIMEOUT_FACTOR: u32 = 5;
+const TIMEOUT_FLOOR: Duration = Duration::from_secs(60);
+
+/// A crate whose mutants are judged.
+struct Subject {
+    name: &'static str,
+    /// How cargo finds its unit tests.
+    unit_tests: &'static str,
+    /// Packages whose tests should notice a fault, beside its own.
+    others: &'static [&'static str],
+    /// The share of viable mutants that is to be noticed, in percent.
+    aim_pct: u32,
+}
+
+const TESTKIT: &[&str] = &["firstread-testkit"];
+
+const fn subject(
+    name: &'static str,
+    unit_tests: &'static str,
+    others: &'static [&'static str],
+    aim_pct: u32,
+) -> Subject {
+    Subject {
+        name,
+        unit_tests,
+        others,
+        aim_pct,
+    }
+}
+
+const SUBJECTS: &[Subject] = &[
+    subject("firstread-core", "--lib", &[], 80),
+    subject("firstread-nand", "--lib", &[], 90),
+    subject("firstread-ecc", "--lib", &[], 80),
+    subject("firstread-firmware", "--lib", TESTKIT, 90),
+    subject("firstread-workload", "--lib", &[], 80),
+    subject("firstread-drive", "--lib", TESTKIT, 90),
+    subject("firstread-session", "--lib", &[], 80),
+    subject("firstread-cli", "--bins", &[], 80),
+];
+
+/// Options of the command.
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    /// The crate whose code is mutated, say `firstread-core`
+    #[arg(long)]
+    package: String,
+    /// The sample: of the mutants in the order of the code, those whose number leaves the remainder K when divided by N
+    #[arg(long, value_name = "K/N", default_value = "0/1")]
+    shard: String,
+    /// Begin no further batch of mutants after so many hours; what was judged until then is a sample too
+    #[arg(long)]
+    hours: Option<f64>,
+    /// Print the drawn mutants without judging them
+    #[arg(long)]
+    list: bool,
+    /// Judge by the unit tests of the crate alone, and write nothing
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Judges mutants and writes the score.
+pub fn run_task(options: &Options) -> Result<(), String> {
+    let Some(subject) = SUBJECTS.iter().find(|s| s.name == options.package) else {
+        let names: Vec<&str> = SUBJECTS.iter().map(|s| s.name).collect();
+        return Err(format!(
+            "no package `{}` is mutated; there are: {}",
+            options.package,
+            names.join(", ")
+        ));
+    };
+    let bench = Bench::prepare(subject)?;
+    let all = bench.list(None)?;
+    let drawn = bench.list(Some(&options.shard))?;
+    if options.list {
+        drawn.iter().for_each(|name| println!("{name}"));
+        return Ok(());
+    }
+    println!(
+        "{}: {} mutants, {} of them drawn",
+        subject.name,
+        all.len(),
+        drawn.len()
+    );
+    if drawn.is_empty() {
+        return Err(format!("shard {} has no mutant", options.shard));
+    }
+    let stages: &[Stage] = match options.quick {
+        true => &[Stage::UnitTests],
+        false => &[Stage::UnitTests, Stage::All],
+    };
+    let timeouts = stages
+        .iter()
+        .map(|stage| bench.timeout(*stage))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut score = Score {
+        package: subject.name.to_owned(),
+        commit: bench.commit.clone(),
+        shard: options.shard.clone(),
+        others: subject.others.join(", "),
+        aim_pct: subject.aim_pct,
+        mutants: all.len(),
+        drawn: drawn.len(),
+        ..Score::default()
+    };
+    let start = Instant::now();
+    let batches = drawn.len().div_ceil(BATCH);
+    for batch in 0..batches {
+        let hours = start.elapsed().as_secs_f64() / 3600.0;
+        if options.hours.is_some_and(|most| hours >= most) {
+            break;
+        }
+        // Each batch is spread over the whole crate, so that where the clock stops, what was judged still is.
+        let mut names: Vec<String> = drawn.iter().skip(batch).step_by(batches).cloned().collect();
+        let judged = names.len();
+        for (stage, timeout) in stages.iter().zip(&timeouts) {
+            if names.is_empty() {
+                break;
+            }
+            let begun = Instant::now();
+            let verdicts = bench.judge(*stage, &names, *timeout)?;
+            println!(
+                "batch {} of {batches}: {} mutants judged by {} in {:.0} s, {} missed",
+                batch + 1,
+                names.len(),
+                stage.text(),
+                begun.elapsed().as_secs_f64(),
+                verdicts.missed.len()
+            );
+            score.unviable += verdicts.unviable;
+            score.timeouts += verdicts.timeouts;
+            match stage {
+                Stage::UnitTests => score.by_unit_tests += verdicts.caught,
+                Stage::All => score.by_others += verdicts.caught,
+            }
+            names = verdicts.missed;
+        }
+        score.judged += judged;
+        score.missed.append(&mut names);
+        println!("{}", score.sentence());
+    }
+    if options.quick {
+        score
+            .missed
+            .iter()
+            .for_each(|name| println!("missed: {name}"));
+        return Ok(());
+    }
+    let path = root().join(DOCUMENT);
+    let old = fs::read_to_string(&path).map_err(|e| format!("{DOCUMENT}: {e}"))?;
+    let order = SUBJECTS.iter().map(|s| s.name).collect::<Vec<_>>();
+    fs::write(&path, enter(&old, &score, &order)?).map_err(|e| format!("{DOCUMENT}: {e}"))?;
+    println!("wrote {DOCUMENT}");
+    Ok(())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Whose tests judge.
+#[derive(Clone, Copy)]
+enum Stage {
+    UnitTests,
+    All,
+}
+
+impl Stage {
+    fn text(self) -> &'static str {
+        match self {
+            Stage::UnitTests => "unit tests",
+            Stage::All => "all tests",
+        }
+    }
+}
+
+/// What became of the mutants of a batch.
+#[derive(Default)]
+struct Verdicts {
+    caught: usize,
+    timeouts: usize,
+    unviable: usize,
+    missed: Vec<String>,
+}
+
+/// A checkout of the commit, to be mutated.
+struct Bench {
+    subject: &'static Subject,
+    commit: String,
+    tree: PathBuf,
+    /// The folders of builds and of cargo-mutants' reports.
+    build: PathBuf,
+    reports: PathBuf,
+}
+
+impl Bench {
+    fn prepare(subject: &'static Subject) -> Result<Bench, String> {
+        output(Command::new("cargo").args(["mutants", "--version"])).map_err(|e| {
+            format!("cargo-mutants is missing: cargo install cargo-mutants --locked\n{e}")
+        })?;
+        let commit = output(&mut command("git", &["rev-parse", "--short=12", "HEAD"]))?;
+        let state = output(&mut command("git", &["status", "--porcelain"]))?;
+        if !state.is_empty() {
+            println!("changes that are not committed are not looked at:\n{state}");
+        }
+        let folder = root().join("target/mutants");
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let folder = folder
+            .canonicalize()
+            .map_err(|e| format!("{}: {e}", folder.display()))?;
+        let tree = folder.join("tree");
+        // A worktree: a file that the commits share keeps its time, so that it is not compiled again.
+        if tree.join(".git").exists() {
+            let mut git = Command::new("git");
+            run(git
+                .arg("-C")
+                .arg(&tree)
+                .args(["checkout", "--quiet", "--force", "--detach", &commit]))?;
+        } else {
+            let mut git = command(
+                "git",
+                &["worktree", "add", "--quiet", "--force", "--detach"],
+            );
+            run(git.arg(&tree).arg(&commit))?;
+        }
+        Ok(Bench {
+            subject,
+            commit,
+            tree,
+            build: folder.join("build"),
+            reports: folder,
+        })
+    }
+
+    fn cargo(&self, args: &[&str]) -> Command {
+        let mut cargo = Command::new("cargo");
+        cargo
+            .current_dir(&self.tree)
+            .env("CARGO_TARGET_DIR", &self.build)
+            .args(args);
+        cargo
+    }
+
+    /// Names of the mutants, all or those of a shard.
+    fn list(&self, shard: Option<&str>) -> Result<Vec<String>, String> {
+        let mut list = self.cargo(&["mutants", "--list", "--colors=never", "--package"]);
+        list.arg(self.subject.name);
+        if let Some(shard) = shard {
+            list.args(["--sharding=round-robin", "--shard", shard]);
+        }
+        Ok(output(&mut list)?.lines().map(str::to_owned).collect())
+    }
+
+    /// How long the tests of `stage` may take. They have to pass without a fault, and are compiled meanwhile.
+    fn timeout(&self, stage: Stage) -> Result<Duration, String> {
+        let mut tests = self.cargo(&["test", "--quiet", "--profile=mutants"]);
+        tests.args(["--package", self.subject.name]);
+        match stage {
+            Stage::UnitTests => tests.arg(self.subject.unit_tests),
+            Stage::All => {
+                let others = self.subject.others.iter().flat_map(|p| ["--package", p]);
+                tests.args(others).arg("--tests")
+            }
+        };
+        println!("without a fault: {}", stage.text());
+        let mut build = self.cargo(&[]);
+        run(build.args(tests.get_args()).arg("--no-run"))?;
+        let start = Instant::now();
+        output(&mut tests)?;
+        let took = start.elapsed();
+        println!(
+            "without a fault: {} pass in {:.0} s",
+            stage.text(),
+            took.as_secs_f64()
+        );
+        Ok((took * TIMEOUT_FACTOR).max(TIMEOUT_FLOOR))
+    }
+
+    /// Judges the mutants `names`.
+    fn judge(&self, stage: Stage, names: &[String], timeout: Duration) -> Result<Verdicts, String> {
+        let mut mutants = self.cargo(&[
+            "mutants",
+            "--in-place",
+            // Seen to pass before.
+            "--baseline=skip",
+            "--profile=mutants",
+            "--colors=never",
+        ]);
+        mutants
+            .args(["--package", self.subject.name])
+            .args(["--timeout", &timeout.as_secs().to_string()])
+            .arg("--output")
+            .arg(&self.reports);
+        match stage {
+            Stage::UnitTests => mutants.arg(format!("--cargo-arg={}", self.subject.unit_tests)),
+            Stage::All => {
+                let others = self
+                    .subject
+                    .others
+                    .iter()
+                    .flat_map(|p| ["--test-package", p]);
+                mutants
+                    .args(["--test-package", self.subject.name])
+                    .args(others)
+                    .arg("--cargo-arg=--tests")
+            }
+        };
+        for name in names {
+            mutants.arg(format!("--re=^{}$", escape(name)));
+        }
+        let out = mutants
+            .output()
+            .map_err(|e| format!("cargo mutants: {e}"))?;
+        // 2 is that mutants were missed, 3 that a test did not end.
+        if !matches!(out.status.code(), Some(0 | 2 | 3)) {
+            return Err(format!(
+                "cargo mutants ended with {}: {}{}",
+                out.status,
+                String::from_utf8_lossy(&out.stdout),
+                String::from_utf8_lossy(&out.stderr)
+            ));
+        }
+        let verdicts = Verdicts {
+            caught: self.report("caught")?.len(),
+            timeouts: self.report("timeout")?.len(),
+            unviable: self.report("unviable")?.len(),
+            missed: self.report("missed")?,
+        };
+        let judged =
+            verdicts.caught + verdicts.timeouts + verdicts.unviable + verdicts.missed.len();
+        if judged != names.len() {
+            return Err(format!("{judged} of {} mutants were judged", names.len()));
+        }
+        Ok(verdicts)
+    }
+
+    /// Mutants with one verdict.
+    fn report(&self, verdict: &str) -> Result<Vec<String>, String> {
+        let path = self.reports.join(format!("mutants.out/{verdict}.txt"));
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+}
+
+/// A regular expression that is `text` and nothing else.
+fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if r"\.+*?()|[]{}^$#&-~".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
