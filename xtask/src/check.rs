@@ -17,6 +17,7 @@ const STEPS: &[Step] = &[
     ("dependencies", dependencies),
     ("walls", walls::run),
     ("links", book::links),
+    ("deny", deny),
     ("clippy", || {
         cargo(&[
             "clippy",
@@ -39,7 +40,7 @@ const STEPS: &[Step] = &[
 
 /// In order of cost.
 const LONG: &[Step] = &[
-    ("deny", deny),
+    ("deny", deny_installed),
     ("ecc-tables", || measure("ecc-tables", &["--check"])),
     ("validate", || measure("validate", &["--check"])),
     ("fio-examples", fio_jobs),
@@ -57,6 +58,9 @@ const LONG: &[Step] = &[
         ])
     }),
 ];
+
+/// How to install what [`deny`] runs.
+const CARGO_DENY: &str = "install cargo-deny --locked";
 
 /// Where the Debian package `fio-examples` puts fio's own job files.
 const FIO_EXAMPLES: &str = "/usr/share/doc/fio/examples";
@@ -174,25 +178,38 @@ fn wasm() -> Result<(), String> {
     ))
 }
 
-/// Licences, sources and versions of dependencies, and advisories where their database can be had.
+/// Licences, sources, versions and advisories of dependencies, where cargo-deny is installed.
 fn deny() -> Result<(), String> {
     if !works(Command::new("cargo").args(["deny", "--version"])) {
-        skip("cargo-deny is missing: cargo install cargo-deny --locked".into());
+        skip(format!(
+            "licences and advisories, as cargo-deny is missing: cargo {CARGO_DENY}"
+        ));
         return Ok(());
     }
-    cargo(&[
+    let checks = [
         "deny",
         "--all-features",
         "check",
         "bans",
         "licenses",
         "sources",
-    ])?;
+    ];
+    cargo(&checks)?;
     if !works(&mut command("cargo", &["deny", "fetch", "db"])) {
         skip("advisories, as their database cannot be fetched: cargo deny fetch db".into());
         return Ok(());
     }
     cargo(&["deny", "--all-features", "check", "advisories"])
+}
+
+/// [`deny`], which is installed where it is missing.
+fn deny_installed() -> Result<(), String> {
+    if !works(Command::new("cargo").args(["deny", "--version"])) {
+        println!("cargo {CARGO_DENY}");
+        let install: Vec<&str> = CARGO_DENY.split(' ').collect();
+        cargo(&install)?;
+    }
+    deny()
 }
 
 /// `firstread-core` under Miri, where a nightly toolchain has it.
@@ -279,6 +296,7 @@ fn dependencies() -> Result<(), String> {
     Ok(())
 }
 
+/// Runs cargo. What tests skip is remembered.
 fn cargo(args: &[&str]) -> Result<(), String> {
     let mut cargo = command("cargo", args);
     if args.first() != Some(&"test") {
