@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::commands::{command, measure, output, run, works};
+use crate::commands::{command, measure, output, run, target, works};
 use crate::skips::{self, skip};
 use crate::{book, fio_tools, walls};
 
@@ -155,20 +155,28 @@ fn no_std() -> Result<(), String> {
 /// The same run on a 32-bit host gives the same counts and latencies.
 fn wasm() -> Result<(), String> {
     add_target(WASM)?;
-    let mut here = command("cargo", &["run", "--quiet", "--workspace"]);
-    let here = output(here.args(["--example", "digest"]))?;
-    let mut build = command("cargo", &["build", "--quiet", "--target", WASM]);
-    run(build.args(["--package", "firstread-testkit"]))?;
+    // The whole workspace, so that its crates have the features with which the tests were compiled, and are there.
+    let example = ["build", "--quiet", "--workspace", "--example", "digest"];
+    cargo(&example)?;
+    let module = [
+        "build",
+        "--quiet",
+        "--target",
+        WASM,
+        "--package",
+        "firstread-testkit",
+    ];
+    cargo(&module)?;
+    let here = output(&mut Command::new(target("debug/examples/digest")))?;
     let script = "const { instance } = await WebAssembly.instantiate(require('fs').readFileSync(process.argv[1]), {}); \
                   console.log(BigInt.asUintN(64, instance.exports.firstread_digest()).toString());";
     let script = format!("(async () => {{ {script} }})()");
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let module = format!("{target}/{WASM}/debug/firstread_testkit.wasm");
+    let module = target(&format!("{WASM}/debug/firstread_testkit.wasm"));
     if !works(Command::new("node").arg("--version")) {
         skip("the drive as wasm was built but not run, as node is missing".into());
         return Ok(());
     }
-    let there = output(&mut command("node", &["-e", &script, &module]))?;
+    let there = output(Command::new("node").args(["-e", &script]).arg(&module))?;
     if there == here {
         println!("wasm under node: digest {there}, the same as here");
         return Ok(());

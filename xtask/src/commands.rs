@@ -1,6 +1,7 @@
 //! Programs that tasks run, in the root of the repository.
 
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// `program` with `args`, in the root of the repository.
@@ -10,6 +11,13 @@ pub fn command(program: &str, args: &[&str]) -> Command {
         .args(args)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     command
+}
+
+/// A file that cargo has built, by its path in the folder `target`.
+pub fn target(path: &str) -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    root.join(folder).join(path)
 }
 
 /// Runs `command`; fails where it does.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::commands::{command, output, run as run_command, works};
+use crate::commands::{command, output, run as run_command, target, works};
 use crate::skips::skip;
 
 /// The version of fio-plot that is known to draw.
@@ -44,7 +44,7 @@ pub fn run() -> Result<(), String> {
         "cargo",
         &["build", "--quiet", "-p", "firstread-cli"],
     ))?;
-    let binary = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/firstread");
+    let binary = target("debug/firstread");
     for (depth, jobs) in DEPTHS.iter().flat_map(|d| JOBS.map(|jobs| (d, jobs))) {
         let job = format!("[a]\nrw=randread\nbs=4k\niodepth={depth}\nnumjobs={jobs}\n");
         let file = results.join(format!("{depth}-{jobs}.fio"));
