@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::commands::{command, run, works};
-use crate::{book, ecc_tables, fio_examples, fio_tools, nand_model, walls};
+use crate::commands::{command, measure, output, run, target, works};
+use crate::skips::{self, skip};
+use crate::{book, fio_tools, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -16,6 +17,7 @@ const STEPS: &[Step] = &[
     ("dependencies", dependencies),
     ("walls", walls::run),
     ("links", book::links),
+    ("deny", deny),
     ("clippy", || {
         cargo(&[
             "clippy",
@@ -27,7 +29,7 @@ const STEPS: &[Step] = &[
             "warnings",
         ])
     }),
-    ("tests", || cargo(&["test", "--workspace", "--quiet"])),
+    ("tests", tests),
     ("no_std", no_std),
     ("wasm", wasm),
     ("doc", || {
@@ -38,9 +40,9 @@ const STEPS: &[Step] = &[
 
 /// In order of cost.
 const LONG: &[Step] = &[
-    ("deny", deny),
-    ("ecc-tables", || ecc_tables::run(true)),
-    ("validate", || nand_model::run(true, None)),
+    ("deny", deny_installed),
+    ("ecc-tables", || measure("ecc-tables", &["--check"])),
+    ("validate", || measure("validate", &["--check"])),
     ("fio-examples", fio_jobs),
     ("fio-tools", fio_tools::run),
     ("package", package),
@@ -56,6 +58,9 @@ const LONG: &[Step] = &[
         ])
     }),
 ];
+
+/// How to install what [`deny`] runs.
+const CARGO_DENY: &str = "install cargo-deny --locked";
 
 /// Where the Debian package `fio-examples` puts fio's own job files.
 const FIO_EXAMPLES: &str = "/usr/share/doc/fio/examples";
@@ -120,15 +125,24 @@ fn run_steps(task: &str, steps: &[Step], only: Option<&str>) -> Result<(), Strin
             names.join(", ")
         ));
     }
-    for (name, step) in steps.iter().filter(chosen) {
+    let each = |(name, step): &Step| {
         println!("== {name}");
         let start = Instant::now();
         step().map_err(|e| {
             format!("step `{name}` failed: {e}\nrepeat it with: cargo xtask {task} --only '{name}'")
         })?;
         println!("== {name}: ok in {:.1} s", start.elapsed().as_secs_f64());
-    }
-    Ok(())
+        Ok(())
+    };
+    let result = steps.iter().filter(chosen).try_for_each(each);
+    skips::tell();
+    result
+}
+
+/// Examples are not built here: clippy has read them.
+fn tests() -> Result<(), String> {
+    cargo(&["test", "--workspace", "--quiet", "--tests"])?;
+    cargo(&["test", "--workspace", "--quiet", "--doc"])
 }
 
 fn no_std() -> Result<(), String> {
@@ -138,69 +152,78 @@ fn no_std() -> Result<(), String> {
     cargo(&args)
 }
 
+/// The same run on a 32-bit host gives the same counts and latencies.
 fn wasm() -> Result<(), String> {
     add_target(WASM)?;
-    cargo(&[
+    // The whole workspace, so that its crates have the features with which the tests were compiled, and are there.
+    let example = ["build", "--quiet", "--workspace", "--example", "digest"];
+    cargo(&example)?;
+    let module = [
         "build",
         "--quiet",
-        "--release",
         "--target",
         WASM,
-        "-p",
+        "--package",
         "firstread-testkit",
-    ])?;
-    // The same run on a 32-bit host gives the same counts and latencies.
+    ];
+    cargo(&module)?;
+    let here = output(&mut Command::new(target("debug/examples/digest")))?;
     let script = "const { instance } = await WebAssembly.instantiate(require('fs').readFileSync(process.argv[1]), {}); \
                   console.log(BigInt.asUintN(64, instance.exports.firstread_digest()).toString());";
     let script = format!("(async () => {{ {script} }})()");
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let module = format!("{target}/{WASM}/release/firstread_testkit.wasm");
-    let out = match command("node", &["-e", &script, &module]).output() {
-        Ok(out) => out,
-        Err(e) => {
-            println!("SKIPPED: the drive as wasm was built but not run, as node is missing: {e}");
-            return Ok(());
-        }
-    };
-    let there = String::from_utf8_lossy(&out.stdout).trim().to_owned();
-    let here = firstread_testkit::digest().to_string();
+    let module = target(&format!("{WASM}/debug/firstread_testkit.wasm"));
+    if !works(Command::new("node").arg("--version")) {
+        skip("the drive as wasm was built but not run, as node is missing".into());
+        return Ok(());
+    }
+    let there = output(Command::new("node").args(["-e", &script]).arg(&module))?;
     if there == here {
         println!("wasm under node: digest {there}, the same as here");
         return Ok(());
     }
     Err(format!(
-        "the run differs: digest {here} here, {there:?} as wasm\n{}",
-        String::from_utf8_lossy(&out.stderr)
+        "the run differs: digest {here} here, {there} as wasm"
     ))
 }
 
-/// Licences, sources and versions of dependencies, and advisories where their database can be had.
+/// Licences, sources, versions and advisories of dependencies, where cargo-deny is installed.
 fn deny() -> Result<(), String> {
     if !works(Command::new("cargo").args(["deny", "--version"])) {
-        println!("SKIPPED: cargo-deny is missing: cargo install cargo-deny --locked");
+        skip(format!(
+            "licences and advisories, as cargo-deny is missing: cargo {CARGO_DENY}"
+        ));
         return Ok(());
     }
-    cargo(&[
+    let checks = [
         "deny",
         "--all-features",
         "check",
         "bans",
         "licenses",
         "sources",
-    ])?;
+    ];
+    cargo(&checks)?;
     if !works(&mut command("cargo", &["deny", "fetch", "db"])) {
-        println!("SKIPPED: advisories, as their database cannot be fetched: cargo deny fetch db");
+        skip("advisories, as their database cannot be fetched: cargo deny fetch db".into());
         return Ok(());
     }
     cargo(&["deny", "--all-features", "check", "advisories"])
 }
 
+/// [`deny`], which is installed where it is missing.
+fn deny_installed() -> Result<(), String> {
+    if !works(Command::new("cargo").args(["deny", "--version"])) {
+        println!("cargo {CARGO_DENY}");
+        let install: Vec<&str> = CARGO_DENY.split(' ').collect();
+        cargo(&install)?;
+    }
+    deny()
+}
+
 /// `firstread-core` under Miri, where a nightly toolchain has it.
 fn miri() -> Result<(), String> {
     if !works(Command::new("cargo").args(["+nightly", "miri", "--version"])) {
-        println!(
-            "SKIPPED: Miri is missing: rustup toolchain install nightly --component miri,rust-src"
-        );
+        skip("Miri is missing: rustup toolchain install nightly --component miri,rust-src".into());
         return Ok(());
     }
     cargo(&[
@@ -229,11 +252,12 @@ fn package() -> Result<(), String> {
 
 /// fio's own job files, where they are installed.
 fn fio_jobs() -> Result<(), String> {
-    let folder = Path::new(FIO_EXAMPLES);
-    if folder.is_dir() {
-        return fio_examples::run(folder, true);
+    if Path::new(FIO_EXAMPLES).is_dir() {
+        return measure("fio-examples", &[FIO_EXAMPLES, "--check"]);
     }
-    println!("SKIPPED: fio's job files are not in {FIO_EXAMPLES}: apt install fio-examples");
+    skip(format!(
+        "fio's job files are not in {FIO_EXAMPLES}: apt install fio-examples"
+    ));
     Ok(())
 }
 
@@ -280,6 +304,14 @@ fn dependencies() -> Result<(), String> {
     Ok(())
 }
 
+/// Runs cargo. What tests skip is remembered.
 fn cargo(args: &[&str]) -> Result<(), String> {
-    run(&mut command("cargo", args))
+    let mut cargo = command("cargo", args);
+    if args.first() != Some(&"test") {
+        return run(&mut cargo);
+    }
+    if !args.contains(&"--") {
+        cargo.arg("--");
+    }
+    skips::watch(cargo.arg("--show-output"))
 }

@@ -1,6 +1,8 @@
 //! Programs that tasks run, in the root of the repository.
 
-use std::process::{Command, Output};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// `program` with `args`, in the root of the repository.
 pub fn command(program: &str, args: &[&str]) -> Command {
@@ -9,6 +11,13 @@ pub fn command(program: &str, args: &[&str]) -> Command {
         .args(args)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     command
+}
+
+/// A file that cargo has built, by its path in the folder `target`.
+pub fn target(path: &str) -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    root.join(folder).join(path)
 }
 
 /// Runs `command`; fails where it does.
@@ -26,18 +35,21 @@ pub fn works(command: &mut Command) -> bool {
     command.output().is_ok_and(|out| out.status.success())
 }
 
-/// What `command` printed, and how it ended.
-pub fn output(command: &mut Command) -> Result<Output, String> {
-    command.output().map_err(|e| format!("{command:?}: {e}"))
+/// Runs a task of the package `measure`, compiled for release.
+pub fn measure<S: AsRef<OsStr>>(task: &str, arguments: &[S]) -> Result<(), String> {
+    let mut cargo = command("cargo", &["run", "--release", "--package", "measure", "--"]);
+    run(cargo.arg(task).args(arguments))
 }
 
-/// What `command` printed; fails where it does.
-pub fn answer(command: &mut Command) -> Result<String, String> {
-    let out = output(command)?;
+/// What `command` prints, without the final line break; fails where it does.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let out = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     match out.status.success() {
-        true => Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned()),
+        true => Ok(String::from_utf8_lossy(&out.stdout).trim_end().to_owned()),
         false => Err(format!(
-            "{command:?}: {}",
+            "{command:?} ended with {}: {}{}",
+            out.status,
+            String::from_utf8_lossy(&out.stdout),
             String::from_utf8_lossy(&out.stderr)
         )),
     }

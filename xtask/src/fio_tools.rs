@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::commands::{command, run as run_command, works};
+use crate::commands::{command, output, run as run_command, target, works};
+use crate::skips::skip;
 
 /// The version of fio-plot that is known to draw.
 const FIO_PLOT: &str = "fio-plot==1.1.21";
@@ -43,7 +44,7 @@ pub fn run() -> Result<(), String> {
         "cargo",
         &["build", "--quiet", "-p", "firstread-cli"],
     ))?;
-    let binary = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/firstread");
+    let binary = target("debug/firstread");
     for (depth, jobs) in DEPTHS.iter().flat_map(|d| JOBS.map(|jobs| (d, jobs))) {
         let job = format!("[a]\nrw=randread\nbs=4k\niodepth={depth}\nnumjobs={jobs}\n");
         let file = results.join(format!("{depth}-{jobs}.fio"));
@@ -63,25 +64,11 @@ pub fn run() -> Result<(), String> {
             .args(options.split(' '));
         let told = output(&mut draw)?;
         if fs::metadata(&picture).map_or(0, |file| file.len()) < 10_000 {
-            let told = String::from_utf8_lossy(&told).into_owned();
             return Err(format!("fio-plot draws no picture `{name}`: {told}"));
         }
         println!("fio-plot drew {}", picture.display());
     }
     Ok(())
-}
-
-/// What `command` prints.
-fn output(command: &mut Command) -> Result<Vec<u8>, String> {
-    let out = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    match out.status.success() {
-        true => Ok(out.stdout),
-        false => Err(format!(
-            "{command:?}: {}{}",
-            String::from_utf8_lossy(&out.stdout),
-            String::from_utf8_lossy(&out.stderr)
-        )),
-    }
 }
 
 /// fio-plot, installed into `folder`; none where it cannot be.
@@ -95,7 +82,9 @@ fn fio_plot(folder: &Path) -> Result<Option<PathBuf>, String> {
     let made = works(Command::new("python3").args(["-m", "venv"]).arg(&venv))
         && works(Command::new(venv.join("bin/pip")).args(["install", "--quiet", FIO_PLOT]));
     if !made {
-        println!("SKIPPED: fio-plot cannot be installed: needs python3 with venv, and {FIO_PLOT}");
+        skip(format!(
+            "fio-plot cannot be installed: needs python3 with venv, and {FIO_PLOT}"
+        ));
         return Ok(None);
     }
     Ok(Some(program))
@@ -106,14 +95,16 @@ fn key_paths() -> Result<(), String> {
     let version = Command::new("fio").arg("--version").output();
     let version = version.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
     if version.as_deref().ok() != Some(FIO) {
-        println!("SKIPPED: the key paths of {FIO}, which is not installed: apt install fio");
+        skip(format!(
+            "the key paths of {FIO}, which is not installed: apt install fio"
+        ));
         return Ok(());
     }
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join(DATA);
     let mut fio = Command::new("fio");
     fio.current_dir(&data)
         .args(["--output-format=json", "--ioengine=null", "fio-3.33.fio"]);
-    let json: Value = serde_json::from_slice(&output(&mut fio)?).map_err(|e| e.to_string())?;
+    let json: Value = serde_json::from_str(&output(&mut fio)?).map_err(|e| e.to_string())?;
     let mut found = BTreeSet::new();
     paths(&json, "", &mut found);
     let known = fs::read_to_string(data.join("fio-3.33.paths")).map_err(|e| e.to_string())?;

@@ -1,254 +1,393 @@
-//! `cargo xtask mutants`: deliberate faults, one at a time, and whether a test fails.
+//! `cargo xtask mutants`: small faults made by cargo-mutants in one crate, and the share of them that tests notice.
 //!
-//! cargo-mutants lists the faults (an operator changed, a body replaced by a constant). All that are drawn are
-//! compiled at once into a copy of the committed state, in `target/mutants`, each behind a switch
-//! (`switches.rs`): so a fault costs a run of the tests and no build, and only of the tests that come by it (`reach.rs`). The few that do not compile behind a switch are
-//! compiled alone. Each mutant is judged by the unit tests of its own folder first, if these pass by all of
-//! its crate, and if these pass by those of the whole drive. What was judged of the same commit is not judged
-//! again. The score is written into `docs/mutants.md`; `docs/mutants-no-fault.txt` says of which mutants have been
-//! found, by review, to change nothing that counts.
+//! The commit is checked out into `target/mutants/tree`, mutated in place there and compiled with the profile `mutants`,
+//! so that a mutant costs what it changes. Each is judged by the unit tests of its crate first. Those that pass are
+//! judged by all tests that should notice: the crate's own, and those of `firstread-testkit` for the crates of a drive.
+//! The score goes into `docs/mutants.md`; `.cargo/mutants.toml` says what is not mutated, and why.
 
-mod reach;
-mod report;
-mod switches;
-mod tests_run;
-mod verdict;
-mod work;
+mod score;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use firstread_core::{Permutation, Stream};
-
-use self::report::{Draw, Score, by_file, document};
-use self::verdict::{Judges, Mutant};
-use self::work::Work;
-use crate::commands::answer;
+use self::score::{Score, enter};
+use crate::commands::{command, output, run};
 
 const DOCUMENT: &str = "docs/mutants.md";
-/// After this the document is written by hand.
-const BY_HAND: &str = "<!-- by hand from here on -->\n";
-/// After this the document has the score of the same draw after tests were written for it.
-const AFTER: &str = "<!-- after the tests written for this draw -->\n";
-const NO_FAULT: &str = "docs/mutants-no-fault.txt";
+
+/// Mutants that are judged before the clock is looked at.
+const BATCH: usize = 20;
+
+/// A test that takes this many times as long as without a fault has not ended, and at least so long.
+const TIMEOUT_FACTOR: u32 = 5;
+const TIMEOUT_FLOOR: Duration = Duration::from_secs(60);
+
+/// A crate whose mutants are judged.
+struct Subject {
+    name: &'static str,
+    /// How cargo finds its unit tests.
+    unit_tests: &'static str,
+    /// Packages whose tests should notice a fault, beside its own.
+    others: &'static [&'static str],
+    /// The share of viable mutants that is to be noticed, in percent.
+    aim_pct: u32,
+}
+
+const TESTKIT: &[&str] = &["firstread-testkit"];
+
+const fn subject(
+    name: &'static str,
+    unit_tests: &'static str,
+    others: &'static [&'static str],
+    aim_pct: u32,
+) -> Subject {
+    Subject {
+        name,
+        unit_tests,
+        others,
+        aim_pct,
+    }
+}
+
+const SUBJECTS: &[Subject] = &[
+    subject("firstread-core", "--lib", &[], 80),
+    subject("firstread-nand", "--lib", &[], 90),
+    subject("firstread-ecc", "--lib", &[], 80),
+    subject("firstread-firmware", "--lib", TESTKIT, 90),
+    subject("firstread-workload", "--lib", &[], 80),
+    subject("firstread-drive", "--lib", TESTKIT, 90),
+    subject("firstread-session", "--lib", &[], 80),
+    subject("firstread-cli", "--bins", &[], 80),
+];
 
 /// Options of the command.
 #[derive(clap::Args, Debug)]
 pub struct Options {
-    /// Mutants to judge, drawn at random; all if not given
-    #[arg(long, value_name = "N")]
-    sample: Option<u64>,
-    /// Seed of the draw: the same seed and commit give the same mutants in the same order
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Start no further mutant after this many hours
+    /// The crate whose code is mutated, say `firstread-core`
+    #[arg(long)]
+    package: String,
+    /// The sample: of the mutants in the order of the code, those whose number leaves the remainder K when divided by N
+    #[arg(long, value_name = "K/N", default_value = "0/1")]
+    shard: String,
+    /// Begin no further batch of mutants after so many hours; what was judged until then is a sample too
     #[arg(long)]
     hours: Option<f64>,
-    /// Whose tests judge: the unit tests of the mutant's folder, those of its crate, all of the crate, these and the digests of
-    /// completions, or these and all of the whole drive. What a run let pass, another goes on with
-    #[arg(long, value_enum, default_value = "drive")]
-    by: Judges,
-    /// Mutants judged at the same time
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    jobs: usize,
-    /// Only mutants whose name contains this; nothing is written
-    #[arg(long, value_name = "TEXT")]
-    only: Option<String>,
-    /// Print the names of the drawn mutants in order, without judging them
+    /// Print the drawn mutants without judging them
     #[arg(long)]
     list: bool,
-    /// Tests were written for this draw since its score: keep that score, and write this one beside it
+    /// Judge by the unit tests of the crate alone, and write nothing
     #[arg(long)]
-    after: bool,
+    quick: bool,
 }
 
 /// Judges mutants and writes the score.
-pub fn run(options: &Options) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let version = answer(Command::new("cargo").args(["mutants", "--version"])).map_err(|e| {
-        format!("cargo-mutants is missing: cargo install cargo-mutants --locked\n{e}")
-    })?;
-    let mut work = Work::prepare(&root)?;
-    let all = work.list()?;
-    let drawn = draw(all.clone(), options);
-    if drawn.is_empty() {
-        return Err(format!("{}: no mutant is there", work::FOLDERS.join(", ")));
-    }
+pub fn run_task(options: &Options) -> Result<(), String> {
+    let Some(subject) = SUBJECTS.iter().find(|s| s.name == options.package) else {
+        let names: Vec<&str> = SUBJECTS.iter().map(|s| s.name).collect();
+        return Err(format!(
+            "no package `{}` is mutated; there are: {}",
+            options.package,
+            names.join(", ")
+        ));
+    };
+    let bench = Bench::prepare(subject)?;
+    let drawn = bench.list(Some(&options.shard))?;
     if options.list {
-        drawn.iter().for_each(|m| println!("{}", m.name));
+        drawn.iter().for_each(|name| println!("{name}"));
         return Ok(());
     }
     println!(
-        "{version}; {} mutants in {} files, {} of them drawn with seed {}",
-        all.len(),
-        by_file(all.iter().map(|m| (m, ()))).len(),
-        drawn.len(),
-        options.seed
+        "{}: {} mutants, {} of them drawn",
+        subject.name,
+        bench.all.len(),
+        drawn.len()
     );
-    let known = work.known()?;
-    let is_judged = |verdict: &verdict::Verdict| verdict.passed().is_none_or(|by| by >= options.by);
-    let is_open = |m: &Mutant| !known.get(&m.name).is_some_and(is_judged);
-    // Numbers are those of the draw, so that a run that goes on has nothing to compile.
-    let open: Vec<(u32, Mutant)> = (1..)
-        .zip(drawn.iter().cloned())
-        .filter(|(_, m)| is_open(m))
-        .collect();
-    let start = Instant::now();
-    // No hours: what is known is written.
-    let alone = match open.is_empty() || options.hours == Some(0.0) {
-        true => BTreeSet::new(),
-        false => work.switch(&drawn, options.by)?,
-    };
-    // Those that are compiled alone come last: they take a build each.
-    let (first, last): (Vec<_>, Vec<_>) = open
-        .iter()
-        .map(|(number, mutant)| (*number, mutant))
-        .partition(|(number, _)| !alone.contains(number));
-    let known = Mutex::new(known);
-    let judge = |number: u32, mutant: &Mutant| -> Result<(), String> {
-        let lock = || known.lock().map_err(|_| "a thread has failed".to_owned());
-        if options
-            .hours
-            .is_some_and(|h| start.elapsed().as_secs_f64() > h * 3600.0)
-        {
-            return Ok(());
-        }
-        let passed = lock()?.get(&mutant.name).and_then(|known| known.passed());
-        let number = (!alone.contains(&number)).then_some(number);
-        let (verdict, by) = work.judge(mutant, number, passed, options.by)?;
-        let mut known = lock()?;
-        work.remember(mutant, verdict)?;
-        known.insert(mutant.name.clone(), verdict);
-        println!(
-            "{:>6.0} s  {:>26}  {}  {by}",
-            start.elapsed().as_secs_f64(),
-            verdict.text(),
-            mutant.name
-        );
-        Ok(())
-    };
-    let next = AtomicUsize::new(0);
-    let worker = || -> Result<(), String> {
-        while let Some((number, mutant)) = first.get(next.fetch_add(1, Ordering::Relaxed)) {
-            judge(*number, mutant)?;
-        }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(worker)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|w| w.join().unwrap_or(Err("a thread has failed".into())))
-    })?;
-    last.iter()
-        .try_for_each(|(number, mutant)| judge(*number, mutant))?;
-    let known = known.into_inner().map_err(|_| "a thread has failed")?;
-    let judged: Vec<_> = drawn
-        .iter()
-        .filter_map(|m| Some((m.clone(), *known.get(&m.name)?)))
-        .collect();
-    let no_fault = no_faults(&root)?;
-    let score = Score::of(&judged, &no_fault);
-    println!("{}", score.sentence());
-    if options.only.is_none() {
-        let draw = Draw {
-            commit: &work.commit,
-            version: &version,
-            seed: options.seed,
-            of: all.len(),
-            by: options.by,
-        };
-        write(
-            &root,
-            &document(&draw, options.after, &judged, &no_fault),
-            options.after,
-        )?;
+    if drawn.is_empty() {
+        return Err(format!("shard {} has no mutant", options.shard));
     }
-    Ok(())
-}
-
-/// Writes the score: `text` in place of the whole document but what a person wrote, or, `after` tests were written, of
-/// the part that is for it.
-fn write(root: &Path, text: &str, after: bool) -> Result<(), String> {
-    let path = root.join(DOCUMENT);
-    let old = fs::read_to_string(&path).unwrap_or_default();
-    let (made, by_hand) = old.split_once(BY_HAND).unwrap_or((&old, ""));
-    let text = match after {
-        true => {
-            let before = made.split_once(AFTER).map_or(made, |(before, _)| before);
-            format!("{}\n\n{AFTER}\n{text}", before.trim_end())
-        }
-        false => text.to_owned(),
+    let stages: &[Stage] = match options.quick || !bench.has_other_tests() {
+        true => &[Stage::UnitTests],
+        false => &[Stage::UnitTests, Stage::All],
     };
-    let text = format!("{text}\n{BY_HAND}{by_hand}");
-    fs::write(&path, text).map_err(|e| format!("{DOCUMENT}: {e}"))?;
+    let timeouts = stages
+        .iter()
+        .map(|stage| bench.timeout(*stage))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut score = Score {
+        package: subject.name.to_owned(),
+        commit: bench.commit.clone(),
+        shard: options.shard.clone(),
+        others: subject.others.join(", "),
+        aim_pct: subject.aim_pct,
+        mutants: bench.all.len(),
+        drawn: drawn.len(),
+        ..Score::default()
+    };
+    let start = Instant::now();
+    let batches = drawn.len().div_ceil(BATCH);
+    for batch in 0..batches {
+        let hours = start.elapsed().as_secs_f64() / 3600.0;
+        if options.hours.is_some_and(|most| hours >= most) {
+            break;
+        }
+        // Each batch is spread over the whole crate, so that where the clock stops, what was judged still is.
+        let mut names: Vec<String> = drawn.iter().skip(batch).step_by(batches).cloned().collect();
+        let judged = names.len();
+        for (stage, timeout) in stages.iter().zip(&timeouts) {
+            if names.is_empty() {
+                break;
+            }
+            let begun = Instant::now();
+            let verdicts = bench.judge(*stage, &names, *timeout)?;
+            println!(
+                "batch {} of {batches}: {} mutants judged by {} in {:.0} s, {} missed",
+                batch + 1,
+                names.len(),
+                stage.text(),
+                begun.elapsed().as_secs_f64(),
+                verdicts.missed.len()
+            );
+            score.unviable += verdicts.unviable;
+            score.timeouts += verdicts.timeouts;
+            match stage {
+                Stage::UnitTests => score.by_unit_tests += verdicts.caught,
+                Stage::All => score.by_others += verdicts.caught,
+            }
+            names = verdicts.missed;
+        }
+        score.judged += judged;
+        score.missed.append(&mut names);
+        println!("{}", score.sentence());
+    }
+    if options.quick {
+        score
+            .missed
+            .iter()
+            .for_each(|name| println!("missed: {name}"));
+        return Ok(());
+    }
+    let path = root().join(DOCUMENT);
+    let old = fs::read_to_string(&path).map_err(|e| format!("{DOCUMENT}: {e}"))?;
+    let order = SUBJECTS.iter().map(|s| s.name).collect::<Vec<_>>();
+    fs::write(&path, enter(&old, &score, &order)?).map_err(|e| format!("{DOCUMENT}: {e}"))?;
     println!("wrote {DOCUMENT}");
     Ok(())
 }
 
-/// The mutants to be judged, in random order.
-fn draw(mut all: Vec<Mutant>, options: &Options) -> Vec<Mutant> {
-    if let Some(only) = &options.only {
-        all.retain(|m| m.name.contains(only.as_str()));
-    }
-    let n = all.len() as u64;
-    if n == 0 {
-        return all;
-    }
-    let order = Permutation::new(n, Stream::new(options.seed).named("mutants"));
-    let drawn = (0..options.sample.unwrap_or(n).min(n)).map(|i| all[order.at(i) as usize].clone());
-    drawn.collect()
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Mutants found, by review, to change nothing that counts: place and reason.
-fn no_faults(root: &Path) -> Result<BTreeMap<String, String>, String> {
-    let text = fs::read_to_string(root.join(NO_FAULT)).map_err(|e| format!("{NO_FAULT}: {e}"))?;
-    let mut found = BTreeMap::new();
-    for (number, line) in text.lines().enumerate() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+/// Whose tests judge.
+#[derive(Clone, Copy)]
+enum Stage {
+    UnitTests,
+    All,
+}
+
+impl Stage {
+    fn text(self) -> &'static str {
+        match self {
+            Stage::UnitTests => "unit tests",
+            Stage::All => "all tests",
         }
-        let (place, why) = line
-            .split_once(" | ")
-            .ok_or_else(|| format!("{NO_FAULT}:{}: expected `mutant | reason`", number + 1))?;
-        found.insert(place.to_owned(), why.to_owned());
     }
-    Ok(found)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::verdict::mutant;
-    use super::*;
+/// What became of the mutants of a batch.
+#[derive(Default)]
+struct Verdicts {
+    caught: usize,
+    timeouts: usize,
+    unviable: usize,
+    missed: Vec<String>,
+}
 
-    #[test]
-    fn sequence_a_draw_follows_from_its_seed_and_names_a_mutant_once() {
-        let all: Vec<_> = (0..100).map(|i| mutant(&format!("f:{i}:1: x"))).collect();
-        let options = |seed, sample| Options {
-            sample,
-            seed,
-            hours: None,
-            by: Judges::Drive,
-            only: None,
-            list: false,
-            after: false,
-            jobs: 1,
+/// A checkout of the commit, to be mutated.
+struct Bench {
+    subject: &'static Subject,
+    commit: String,
+    /// Names of all its mutants.
+    all: Vec<String>,
+    tree: PathBuf,
+    /// The folders of builds and of cargo-mutants' reports.
+    build: PathBuf,
+    reports: PathBuf,
+}
+
+impl Bench {
+    fn prepare(subject: &'static Subject) -> Result<Bench, String> {
+        output(Command::new("cargo").args(["mutants", "--version"])).map_err(|e| {
+            format!("cargo-mutants is missing: cargo install cargo-mutants --locked\n{e}")
+        })?;
+        let commit = output(&mut command("git", &["rev-parse", "--short=12", "HEAD"]))?;
+        let state = output(&mut command("git", &["status", "--porcelain"]))?;
+        if !state.is_empty() {
+            println!("changes that are not committed are not looked at:\n{state}");
+        }
+        let folder = root().join("target/mutants");
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let folder = folder
+            .canonicalize()
+            .map_err(|e| format!("{}: {e}", folder.display()))?;
+        let tree = folder.join("tree");
+        // A worktree: a file that the commits share keeps its time, so that it is not compiled again.
+        if tree.join(".git").exists() {
+            let mut git = Command::new("git");
+            run(git
+                .arg("-C")
+                .arg(&tree)
+                .args(["checkout", "--quiet", "--force", "--detach", &commit]))?;
+        } else {
+            let mut git = command(
+                "git",
+                &["worktree", "add", "--quiet", "--force", "--detach"],
+            );
+            run(git.arg(&tree).arg(&commit))?;
+        }
+        let mut bench = Bench {
+            subject,
+            commit,
+            all: Vec::new(),
+            tree,
+            build: folder.join("build"),
+            reports: folder,
         };
-        let names = |seed, sample| -> Vec<String> {
-            let drawn = draw(all.clone(), &options(seed, sample));
-            drawn.into_iter().map(|m| m.name).collect()
+        bench.all = bench.list(None)?;
+        Ok(bench)
+    }
+
+    fn cargo(&self, args: &[&str]) -> Command {
+        let mut cargo = Command::new("cargo");
+        cargo
+            .current_dir(&self.tree)
+            .env("CARGO_TARGET_DIR", &self.build)
+            .args(args);
+        cargo
+    }
+
+    /// Whether more than its unit tests should notice a fault.
+    fn has_other_tests(&self) -> bool {
+        let folder = self.subject.name.replace("firstread-", "crates/");
+        !self.subject.others.is_empty() || self.tree.join(folder).join("tests").is_dir()
+    }
+
+    /// Names of the mutants, all or those of a shard.
+    fn list(&self, shard: Option<&str>) -> Result<Vec<String>, String> {
+        let mut list = self.cargo(&["mutants", "--list", "--colors=never", "--package"]);
+        list.arg(self.subject.name);
+        if let Some(shard) = shard {
+            list.args(["--sharding=round-robin", "--shard", shard]);
+        }
+        Ok(output(&mut list)?.lines().map(str::to_owned).collect())
+    }
+
+    /// How long the tests of `stage` may take. They have to pass without a fault, and are compiled meanwhile.
+    fn timeout(&self, stage: Stage) -> Result<Duration, String> {
+        let mut tests = self.cargo(&["test", "--quiet", "--profile=mutants"]);
+        tests.args(["--package", self.subject.name]);
+        match stage {
+            Stage::UnitTests => tests.arg(self.subject.unit_tests),
+            Stage::All => {
+                let others = self.subject.others.iter().flat_map(|p| ["--package", p]);
+                tests.args(others).arg("--tests")
+            }
         };
-        assert_eq!(names(1, Some(10))[..], names(1, Some(20))[..10]);
-        assert_ne!(names(1, Some(10)), names(2, Some(10)));
-        let mut whole = names(3, None);
-        whole.sort();
-        whole.dedup();
-        assert_eq!(whole.len(), 100);
+        println!("without a fault: {}", stage.text());
+        let mut build = self.cargo(&[]);
+        run(build.args(tests.get_args()).arg("--no-run"))?;
+        let start = Instant::now();
+        output(&mut tests)?;
+        let took = start.elapsed();
+        println!(
+            "without a fault: {} pass in {:.0} s",
+            stage.text(),
+            took.as_secs_f64()
+        );
+        Ok((took * TIMEOUT_FACTOR).max(TIMEOUT_FLOOR))
+    }
+
+    /// Judges the mutants `names`.
+    fn judge(&self, stage: Stage, names: &[String], timeout: Duration) -> Result<Verdicts, String> {
+        let mut mutants = self.cargo(&[
+            "mutants",
+            "--in-place",
+            // Seen to pass before.
+            "--baseline=skip",
+            "--iterate",
+            "--profile=mutants",
+            "--colors=never",
+        ]);
+        mutants
+            .args(["--package", self.subject.name])
+            .args(["--timeout", &timeout.as_secs().to_string()])
+            .arg("--output")
+            .arg(&self.reports);
+        match stage {
+            Stage::UnitTests => mutants.arg(format!("--cargo-arg={}", self.subject.unit_tests)),
+            Stage::All => {
+                let others = self
+                    .subject
+                    .others
+                    .iter()
+                    .flat_map(|p| ["--test-package", p]);
+                mutants
+                    .args(["--test-package", self.subject.name])
+                    .args(others)
+                    .arg("--cargo-arg=--tests")
+            }
+        };
+        // What it is to leave out is told as caught before: patterns of names do not hold for every kind of mutant.
+        let report = self.reports.join("mutants.out");
+        let others: String = self.all.iter().filter(|name| !names.contains(name)).fold(
+            String::new(),
+            |mut text, name| {
+                text += name;
+                text + "\n"
+            },
+        );
+        let told = report.join("previously_caught.txt");
+        fs::remove_dir_all(&report)
+            .or_else(|e| match e.kind() {
+                ErrorKind::NotFound => Ok(()),
+                _ => Err(e),
+            })
+            .and_then(|()| fs::create_dir_all(&report))
+            .and_then(|()| fs::write(&told, others))
+            .map_err(|e| format!("{}: {e}", told.display()))?;
+        let out = mutants
+            .output()
+            .map_err(|e| format!("cargo mutants: {e}"))?;
+        // 2 is that mutants were missed, 3 that a test did not end.
+        if !matches!(out.status.code(), Some(0 | 2 | 3)) {
+            return Err(format!(
+                "cargo mutants ended with {}: {}{}",
+                out.status,
+                String::from_utf8_lossy(&out.stdout),
+                String::from_utf8_lossy(&out.stderr)
+            ));
+        }
+        let verdicts = Verdicts {
+            caught: self.report("caught")?.len(),
+            timeouts: self.report("timeout")?.len(),
+            unviable: self.report("unviable")?.len(),
+            missed: self.report("missed")?,
+        };
+        let judged =
+            verdicts.caught + verdicts.timeouts + verdicts.unviable + verdicts.missed.len();
+        if judged != names.len() {
+            return Err(format!("{judged} of {} mutants were judged", names.len()));
+        }
+        Ok(verdicts)
+    }
+
+    /// Mutants with one verdict.
+    fn report(&self, verdict: &str) -> Result<Vec<String>, String> {
+        let path = self.reports.join(format!("mutants.out/{verdict}.txt"));
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(text.lines().map(str::to_owned).collect())
     }
 }

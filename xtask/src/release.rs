@@ -10,15 +10,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::commands::{command, run};
+use crate::commands::{command, output, run};
 
 /// Binaries to build, by package and name.
-const BINARIES: [(&str, &str); 2] = [("firstread-cli", "firstread"), ("xtask", "xtask")];
+const BINARIES: [(&str, &str); 2] = [("firstread-cli", "firstread"), ("measure", "measure")];
 
 /// Builds into `target/guided`.
 pub fn build() -> Result<(), String> {
-    let sysroot = answer(Command::new("rustc").args(["--print", "sysroot"]))?;
-    let host = answer(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let host = output(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let tools = Path::new(&sysroot).join("lib/rustlib").join(&host);
     let objcopy = tools.join(format!("bin/llvm-objcopy{EXE_SUFFIX}"));
     let profdata = tools.join(format!("bin/llvm-profdata{EXE_SUFFIX}"));
@@ -38,7 +38,7 @@ pub fn build() -> Result<(), String> {
     println!("1 of 3: a build that counts");
     let counting = compile(&folder.join("counting"), &host, "generate", &counts)?;
     println!("2 of 3: a part of the benchmarks");
-    run(Command::new(counting.join("xtask"))
+    run(Command::new(counting.join("measure"))
         .args(["bench", "--train"])
         .env("LLVM_PROFILE_FILE", counts.join("%p.profraw")))?;
     run(Command::new(&profdata)
@@ -91,13 +91,4 @@ fn compile(target: &Path, host: &str, how: &str, path: &Path) -> Result<PathBuf,
         .env("CARGO_PROFILE_RELEASE_STRIP", "none")
         .env("CARGO_TARGET_DIR", target))?;
     Ok(target.join(host).join("release"))
-}
-
-/// Output of `command`, without the final line break.
-fn answer(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("{command:?}: {}", output.status));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

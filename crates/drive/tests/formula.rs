@@ -179,7 +179,7 @@ fn formula_commands_take_their_share_of_a_saturated_channel() {
         );
         // Nothing is in the way of a single read.
         let job = "[j]\nrw=read\nbs=4k\nsize=4k\n";
-        let stats = crate::run(p.clone(), &DriveState::default(), job, 1);
+        let stats = self::run(p.clone(), &DriveState::default(), job, 1);
         let (measured, expected) = (stats.all.read.mean_ns() as u64, unloaded_ns(&p, 0, 4096));
         assert!(
             measured.abs_diff(expected) <= 2,

@@ -243,7 +243,7 @@ fn model_zipf_is_what_cost_benefit_leaves() {
 
 /// Wider skew, and victims drawn at random: one course of many.
 #[test]
-#[ignore = "half a minute: cargo test -p firstread-drive --test precondition -- --ignored"]
+#[ignore = "half a minute: cargo test -p firstread-drive --test all precondition -- --ignored"]
 fn model_other_skews_and_schemes() {
     for victim in ["fifo", "greedy", "cost-benefit", "d-choices", "random"] {
         // What a random victim holds spreads over a fifth of its slots.

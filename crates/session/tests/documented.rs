@@ -36,7 +36,7 @@ fn check(name: &str, text: &str) {
     let differs = there.lines().zip(text.lines()).find(|(a, b)| a != b);
     assert!(
         there == text,
-        "docs/{name} is stale: INSTA_UPDATE=always cargo test -p firstread-session --test documented; first difference: \
+        "docs/{name} is stale: INSTA_UPDATE=always cargo test -p firstread-session --test all documented; first difference: \
          {differs:?}"
     );
 }

@@ -1,22 +1,29 @@
 //! The font of all figures: Roboto Regular, embedded, as outlines.
 
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
+use skrifa::charmap::Charmap;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::metrics::GlyphMetrics;
+use skrifa::outline::{DrawSettings, OutlineGlyphCollection, OutlinePen};
+use skrifa::{FontRef, GlyphId, MetadataProvider};
 
 static ROBOTO: &[u8] = include_bytes!("font/Roboto-Regular.ttf");
 
 /// Size and rise of what is raised, against the text.
 const RAISED: (f64, f64) = (0.72, 0.38);
 
-/// The font.
+/// The font, in its own units.
 pub struct Font {
-    face: Face<'static>,
+    characters: Charmap<'static>,
+    metrics: GlyphMetrics<'static>,
+    outlines: OutlineGlyphCollection<'static>,
+    units: f64,
 }
 
 /// A glyph of a laid text: where its origin lies (px, from the start of the text's base line,
 /// upwards negative) and how large it is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Glyph {
-    pub id: u16,
+    pub id: u32,
     pub x: f64,
     pub y: f64,
     pub size_px: f64,
@@ -35,13 +42,19 @@ pub enum Segment {
 impl Font {
     /// The embedded font.
     pub fn new() -> Font {
-        let face = Face::parse(ROBOTO, 0).expect("the embedded font is well formed");
-        Font { face }
+        let font = FontRef::new(ROBOTO).expect("the embedded font is well formed");
+        let (size, location) = (Size::unscaled(), LocationRef::default());
+        Font {
+            characters: font.charmap(),
+            metrics: font.glyph_metrics(size, location),
+            outlines: font.outline_glyphs(),
+            units: f64::from(font.metrics(size, location).units_per_em),
+        }
     }
 
     /// Units of its em square.
     pub fn units(&self) -> f64 {
-        self.face.units_per_em() as f64
+        self.units
     }
 
     /// The glyphs of `text`, and its width (px). What is in `^{}` is raised.
@@ -62,15 +75,15 @@ impl Font {
                 continue;
             }
             // A character that the font lacks shows as its glyph for that.
-            let id = self.face.glyph_index(c).unwrap_or(GlyphId(0));
+            let id = self.characters.map(c).unwrap_or(GlyphId::NOTDEF);
             glyphs.push(Glyph {
-                id: id.0,
+                id: id.to_u32(),
                 x,
                 y,
                 size_px: size,
             });
-            let advance = self.face.glyph_hor_advance(id).unwrap_or(0);
-            x += advance as f64 / self.units() * size;
+            let advance = self.metrics.advance_width(id).unwrap_or(0.0);
+            x += f64::from(advance) / self.units * size;
         }
         (glyphs, x)
     }
@@ -81,9 +94,14 @@ impl Font {
     }
 
     /// Outline of a glyph; a space has none.
-    pub fn outline(&self, id: u16) -> Vec<Segment> {
+    pub fn outline(&self, id: u32) -> Vec<Segment> {
         let mut pen = Pen::default();
-        self.face.outline_glyph(GlyphId(id), &mut pen);
+        let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
+        if let Some(glyph) = self.outlines.get(GlyphId::new(id)) {
+            glyph
+                .draw(settings, &mut pen)
+                .expect("the embedded font is well formed");
+        }
         pen.0
     }
 }
@@ -96,7 +114,7 @@ pub fn plain(text: &str) -> String {
 #[derive(Default)]
 struct Pen(Vec<Segment>);
 
-impl OutlineBuilder for Pen {
+impl OutlinePen for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
         self.0.push(Segment::Move(point(x, y)));
     }
@@ -127,7 +145,7 @@ mod tests {
     fn does_the_font_have_what_figures_write() {
         let font = Font::new();
         for c in "Threshold (mV) % 0123456789.,:;=+/±−×·µσΔ°…–≤≥".chars() {
-            assert!(font.face.glyph_index(c).is_some(), "{c}");
+            assert!(font.characters.map(c).is_some(), "{c}");
         }
     }
 

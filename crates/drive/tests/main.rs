@@ -1,0 +1,12 @@
+//! Tests of the drive from outside.
+//! One program: as programs of their own, the files would each be linked with the whole drive.
+
+mod activate;
+mod burn_in;
+mod formula;
+mod formula_cells;
+mod ftl;
+mod interrupt;
+mod machine;
+mod phases;
+mod precondition;

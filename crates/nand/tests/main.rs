@@ -1,0 +1,10 @@
+//! Tests of the medium from outside.
+//! One program, which is linked once.
+
+mod ageing;
+mod anchors;
+mod die;
+mod joint;
+mod properties;
+mod sensing;
+mod spare;

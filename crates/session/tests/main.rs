@@ -1,0 +1,12 @@
+//! Tests of sessions from outside.
+//! One program: as programs of their own, the files would each be linked with the whole drive.
+
+mod burn_in;
+mod documented;
+mod fio_json;
+mod life;
+mod lives;
+mod matrix;
+mod own_study;
+mod published_rows;
+mod simulate;
