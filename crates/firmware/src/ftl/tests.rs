@@ -2,6 +2,7 @@
 //! ends one. What a machine decides can be asked in any state, however rarely a run comes there.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -30,6 +31,8 @@ pub(crate) const SLOTS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Silent {
     pub(crate) issued: Vec<FlashOp>,
+    /// The logical pages that its slots hold, by slot.
+    pub(crate) stored: BTreeMap<Ppa, Lpn>,
 }
 
 impl Accounting for Silent {}
@@ -48,8 +51,9 @@ impl Ports for Silent {
     fn buffered(&self, _buf: Buf) -> Option<Spare> {
         None
     }
-    fn stored(&self, _ppa: Ppa) -> Option<Spare> {
-        None
+    fn stored(&self, ppa: Ppa) -> Option<Spare> {
+        let lpn = *self.stored.get(&ppa)?;
+        Some(Spare { lpn, sequence: 0 })
     }
     fn replace(&mut self, _die: DieId, _block: SuperblockId) {}
     fn sequence(&self) -> u64 {

@@ -382,3 +382,29 @@ fn formula_nobody_but_the_scheme_asks_for_the_mode_of_a_pool() {
         }
     }
 }
+
+/// A superblock that is given up, because its data find no room, is at rest again: it may be chosen as any other.
+#[test]
+fn sequence_a_superblock_that_is_given_up_is_at_rest() {
+    for lacks_room in [false, true] {
+        let mut drive = filled(12, 1, 40);
+        let block = SuperblockId(3);
+        let store = &mut drive.lower.store;
+        let row = store.shared.blocks.row_mut(block);
+        row.leaving = true;
+        let current = emptying(Owner::Gc, block, row.opened);
+        store.place.relocation.emptying = Some(current);
+        // Then no other victim is chosen, and no move begins.
+        store.place.space.read_only = true;
+        store.place.relocation.moves = drive.relocate.window;
+        drive.relocate.lacks_room = lacks_room;
+        let (lower, ports) = (&mut drive.lower, &mut Silent::default());
+        assert!(!drive.relocate.empty(Ns::ZERO, false, lower, ports));
+        let store = &drive.lower.store;
+        let (row, current) = (
+            store.shared.blocks.row(block),
+            store.place.relocation.emptying,
+        );
+        assert_eq!((row.leaving, current.is_some()), (!lacks_room, !lacks_room));
+    }
+}

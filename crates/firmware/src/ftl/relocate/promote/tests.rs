@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use firstread_core::{CellMode, Ns, Stream, SuperblockId};
+use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId};
 
 use crate::ftl::place::{Erased, Evacuation};
 use crate::ftl::tests::{Drive, Silent, drive_of, emptying, fill, geometry, setup};
-use crate::observe::{Owner, Refused, SuperblockUse};
+use crate::observe::{FutureBuilder, Owner, Refused, SuperblockUse};
 
 /// Slots of a superblock in the modes of the drive.
 const QLC: u64 = 256;
@@ -188,4 +188,48 @@ fn model_an_emptied_superblock_goes_to_the_stream_that_waits() {
         *(if changes { &mut goes } else { &mut stays }) += 1;
     }
     assert!(goes > 20 && stays > 100, "{goes} {stays}");
+}
+
+/// A superblock is kept in its mode if a page stays there whose last version it holds: with the oracle, one that is still to be
+/// read.
+#[test]
+fn model_a_superblock_stays_for_a_page_that_is_still_to_be_read() {
+    let (mut stay, mut go) = (0, 0);
+    for seed in 0..60 {
+        let s = Stream::new(seed).named("one stays");
+        let setup = setup(CellMode::Qlc, geometry(16), 1_000);
+        let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", "clairvoyant"));
+        fill(&mut drive, 4, 40);
+        let block = SuperblockId(5);
+        let mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(0).below(3) as usize];
+        let store = &mut drive.lower.store;
+        store.shared.blocks.row_mut(block).mode = mode;
+        let mut ports = Silent::default();
+        let mut future = FutureBuilder::new(1_000);
+        let mut stays = false;
+        for page in 0..6 {
+            let draw = s.named("page").at(page);
+            let (lpn, slot) = (Lpn(page), draw.at(0).below(8) as u32 + 8 * page as u32);
+            let ppa = Ppa::new(block, slot);
+            ports.stored.insert(ppa, lpn);
+            // Of some pages a later version lies elsewhere.
+            let is_last = draw.at(1).below(3) > 0;
+            let last = if is_last {
+                ppa
+            } else {
+                Ppa::new(SuperblockId(2), slot)
+            };
+            store.table.set(lpn, last);
+            let is_read = draw.at(2).below(5) == 0;
+            if is_read {
+                future.read(lpn, 1);
+            }
+            stays |= is_last && is_read && mode != CellMode::Qlc;
+        }
+        store.shared.future = future.build().expect("few versions");
+        let found = drive.relocate.one_stays(block, &drive.lower, &ports);
+        assert_eq!(found, stays, "seed {seed}, {mode:?}");
+        *(if stays { &mut stay } else { &mut go }) += 1;
+    }
+    assert!(stay > 10 && go > 10, "{stay} {go}");
 }
