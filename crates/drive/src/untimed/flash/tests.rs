@@ -1,6 +1,6 @@
 //! The flash against plain records of what was written, erased and has failed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstread_core::flash::OpClass;
 use firstread_core::{
@@ -59,10 +59,10 @@ fn op(die: DieId, kind: FlashKind) -> FlashOp {
 /// Flash in plain records: the page in each slot, the mode of each superblock, and blocks that fail by the law that is tested
 /// in `hardware/failures.rs`.
 struct Plain {
-    pages: HashMap<Ppa, u64>,
+    pages: BTreeMap<Ppa, u64>,
     modes: Vec<CellMode>,
     failures: Failures,
-    failed: HashSet<(SuperblockId, DieId)>,
+    failed: BTreeSet<(SuperblockId, DieId)>,
     failed_ever: u64,
 }
 
@@ -112,10 +112,10 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
         let buffers = 2 * wordline_slots;
         let mut flash = InstantFlash::new(geometry, CellMode::Qlc, buffers, of_blocks.clone());
         let mut plain = Plain {
-            pages: HashMap::new(),
+            pages: BTreeMap::new(),
             modes: vec![CellMode::Qlc; 4],
             failures: of_blocks,
-            failed: HashSet::new(),
+            failed: BTreeSet::new(),
             failed_ever: 0,
         };
         for block in (0..4).map(SuperblockId) {
