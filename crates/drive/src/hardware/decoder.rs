@@ -68,3 +68,41 @@ impl Decoder {
         (tag, ends)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstread_core::Stream;
+    use std::collections::VecDeque;
+
+    /// Operations leave in the order in which they have come, each with the end of the next one's turn.
+    #[test]
+    fn model_a_decoder_is_a_queue() {
+        for seed in 0..40 {
+            let s = Stream::new(seed).named("decoder");
+            let mut ops = vec![InFlight::idle(); 12];
+            let (mut decoder, mut plain) = (Decoder::IDLE, VecDeque::new());
+            let mut last_ends = Ns::ZERO;
+            for i in 0..400 {
+                let draw = s.at(i);
+                let is_free = |tag: &u32| plain.iter().all(|(other, _)| other != tag);
+                let free: Vec<u32> = (0..12).filter(is_free).collect();
+                // Busy and idle times take turns.
+                let enters = draw.at(0).below(5) < 2 + i / 20 % 2;
+                if enters
+                    && let Some(&tag) = free.get(draw.at(1).below(12) as usize % free.len().max(1))
+                {
+                    last_ends += Ns(draw.at(2).below(100));
+                    let is_only = decoder.enter(&mut ops, tag, last_ends);
+                    assert_eq!(is_only, plain.is_empty(), "seed {seed}, step {i}");
+                    plain.push_back((tag, last_ends));
+                } else if let Some((tag, _)) = plain.pop_front() {
+                    let next = plain.front().map_or(Ns::MAX, |(_, ends)| *ends);
+                    assert_eq!(decoder.leave(&ops), (tag, next), "seed {seed}, step {i}");
+                }
+                assert_eq!(decoder.is_idle(), plain.is_empty(), "seed {seed}, step {i}");
+                assert_eq!(decoder.free_at(), last_ends, "seed {seed}, step {i}");
+            }
+        }
+    }
+}

@@ -363,4 +363,42 @@ mod tests {
             "{share} in erases at {rate}"
         );
     }
+
+    /// A block that fails in a program fails at a wordline that any is as likely as any other, and at all that follow.
+    #[test]
+    fn formula_programs_fail_from_any_wordline_on() {
+        let law = FailureProfile {
+            factory_bad: 0.0,
+            grown_bad: 0.9,
+            shape: 3.0,
+            erase_share: 0.0,
+        };
+        let (mut failures, g) = failures(law, 5);
+        let last = g.wordlines_per_block - 1;
+        let mut from = Vec::new();
+        for block in (0..8).map(SuperblockId) {
+            failures.make(block, 2_000, |_| {});
+            for _ in 0..300 {
+                failures.cycled(block, CellMode::Qlc, CellMode::Qlc);
+                for die in (0..g.dies()).map(DieId) {
+                    if failures.program_fails(block, die, last) {
+                        let fails = |wordline| failures.program_fails(block, die, wordline);
+                        let first = (0..=last).find(|w| fails(*w)).expect("the last one fails");
+                        assert!((first..=last).all(fails), "{block:?} {die:?} from {first}");
+                        from.push(f64::from(first));
+                        failures.replace(block, die);
+                    }
+                    failures.erase_fails(block, die);
+                }
+            }
+        }
+        let blocks = from.len() as f64;
+        assert!(blocks > 50.0, "{blocks} blocks failed");
+        let (mean, expected) = (from.iter().sum::<f64>() / blocks, f64::from(last) / 2.0);
+        let sigma = f64::from(last + 1) / libm::sqrt(12.0 * blocks);
+        assert!(
+            (mean - expected).abs() < 4.0 * sigma,
+            "{mean} on average, {expected}"
+        );
+    }
 }

@@ -330,6 +330,89 @@ mod tests {
         assert_eq!(both.lost_share(), l.lost_share());
     }
 
+    /// Percentiles, and the share of errors at and beyond each, are those of the requests in order. Latencies are exact up to two
+    /// thousand.
+    #[test]
+    fn model_percentiles_are_those_of_the_requests_in_order() {
+        // A number that no share but the whole divides.
+        const REQUESTS: usize = 997;
+        for seed in 0..40 {
+            let s = firstread_core::Stream::new(seed).named("in order");
+            let most = 1 + s.at(0).below(1_990);
+            let lost_most = 1 + s.at(1).below(most);
+            let mut l = Latencies::default();
+            let mut all = Vec::new();
+            for i in 0..REQUESTS as u64 {
+                let draw = s.named("request").at(i);
+                let is_lost = draw.at(0).below(5) == 0;
+                let ns = 1 + draw.at(1).below(if is_lost { lost_most } else { most });
+                match is_lost {
+                    true => l.record_lost(Ns(i), Ns(ns), &[0; CAUSES]),
+                    false => l.record(Ns(i), Ns(ns), 512, &[0; CAUSES]),
+                }
+                all.push((ns, is_lost));
+            }
+            l.settle();
+            all.sort_unstable();
+            let lost = all.iter().filter(|(_, is_lost)| *is_lost).count();
+            assert_eq!(l.bytes, 512 * (REQUESTS - lost) as u64);
+            assert_eq!((l.min_ns(), l.max_ns()), (all[0].0, all[REQUESTS - 1].0));
+            for thousandths in [1, 250, 500, 777, 900, 990, 999, 1000] {
+                let rank = (REQUESTS * thousandths).div_ceil(1000);
+                let (ns, _) = all[rank - 1];
+                let from = all.iter().filter(|request| request.0 >= ns);
+                let lost_from = from.clone().filter(|(_, is_lost)| *is_lost).count();
+                let p = l.percentile(thousandths as f64 / 10.0);
+                let case = format!("seed {seed}, {thousandths} thousandths: {p:?}");
+                assert_eq!(p.ns, ns, "{case}");
+                let share = lost_from as f64 / from.count() as f64;
+                assert!((p.lost_share - share).abs() < 1e-9, "{share}, {case}");
+                let whole = REQUESTS * thousandths / 1000;
+                assert_eq!(p.among_errors, REQUESTS - lost < whole, "{case}");
+            }
+        }
+    }
+
+    /// Errors shorter than a percentile are none beyond it, where the histogram of errors ends before it too.
+    #[test]
+    fn formula_no_error_lies_beyond_the_longest() {
+        for bits in 8..40 {
+            let mut l = Latencies::default();
+            let longest = (1 << bits) - 1;
+            l.record_lost(Ns(1), Ns(longest), &[0; CAUSES]);
+            l.record(Ns(1), Ns(2 * longest + 100), 512, &[0; CAUSES]);
+            l.settle();
+            assert_eq!(l.percentile(100.0).lost_share, 0.0, "{longest} ns");
+            assert_eq!(l.percentile(1.0).lost_share, 0.5, "{longest} ns");
+        }
+    }
+
+    /// A report counts all directions but flushes as requests, and errors of reads and of writes as uncorrectable.
+    #[test]
+    fn model_a_report_counts_by_direction() {
+        let ops = [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush];
+        for seed in 0..8 {
+            let s = firstread_core::Stream::new(seed).named("report");
+            let mut report = Report::default();
+            let (mut requests, mut lost) = (0, 0);
+            for i in 0..100 {
+                let op = ops[s.at(i).at(0).below(4) as usize];
+                let may_be_lost = matches!(op, HostOp::Read | HostOp::Write);
+                let is_lost = may_be_lost && s.at(i).at(1).below(3) == 0;
+                let latencies = report.direction(op);
+                match is_lost {
+                    true => latencies.record_lost(Ns(i), Ns(9), &[0; CAUSES]),
+                    false => latencies.record(Ns(i), Ns(9), 512, &[0; CAUSES]),
+                }
+                requests += u64::from(op != HostOp::Flush);
+                lost += u64::from(is_lost);
+            }
+            report.settle();
+            assert_eq!(report.all_requests(), requests, "seed {seed}");
+            assert_eq!(report.uncorrectable(), lost, "seed {seed}");
+        }
+    }
+
     #[test]
     fn formula_percentiles_of_a_ramp() {
         let mut l = Latencies::default();

@@ -362,3 +362,6 @@ impl Ports for InstantFlash {
 
     fn log(&mut self, _record: Record) {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 //! ends one. What a machine decides can be asked in any state, however rarely a run comes there.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -17,7 +18,7 @@ use crate::config::{ChangeTimes, Config, Turns, WriteCache};
 use crate::ftl::place::Evacuation;
 use crate::log::Record;
 use crate::observe::{Owner, SuperblockUse};
-use crate::policy::AXES;
+use crate::policy::{AXES, ModeSetup};
 use crate::{Firmware, Schemes, Setup};
 
 /// The memory of the drive is never given back: a test is short.
@@ -30,6 +31,8 @@ pub(crate) const SLOTS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Silent {
     pub(crate) issued: Vec<FlashOp>,
+    /// The logical pages that its slots hold, by slot.
+    pub(crate) stored: BTreeMap<Ppa, Lpn>,
 }
 
 impl Accounting for Silent {}
@@ -48,8 +51,9 @@ impl Ports for Silent {
     fn buffered(&self, _buf: Buf) -> Option<Spare> {
         None
     }
-    fn stored(&self, _ppa: Ppa) -> Option<Spare> {
-        None
+    fn stored(&self, ppa: Ppa) -> Option<Spare> {
+        let lpn = *self.stored.get(&ppa)?;
+        Some(Spare { lpn, sequence: 0 })
     }
     fn replace(&mut self, _die: DieId, _block: SuperblockId) {}
     fn sequence(&self) -> u64 {
@@ -76,9 +80,17 @@ pub(crate) fn drive_with(
     superblocks: u32,
     capacity: u64,
     map_cache: u32,
-    (axis_name, scheme): (&str, &str),
+    scheme: (&str, &str),
 ) -> Drive {
-    let geometry = Geometry {
+    let mode = CellMode::Slc;
+    let geometry = geometry(superblocks);
+    assert_eq!(geometry.slots_per_superblock(mode), SLOTS);
+    drive_of(mode, &setup(mode, geometry, capacity), map_cache, scheme)
+}
+
+/// Two dies, whose rows have two slots of two codewords.
+pub(crate) fn geometry(superblocks: u32) -> Geometry {
+    Geometry {
         channels: 2,
         chips_per_channel: 1,
         dies_per_chip: 1,
@@ -87,44 +99,73 @@ pub(crate) fn drive_with(
         wordlines_per_block: 16,
         page_bytes: 8192,
         slot_bytes: 4096,
-        codeword_bytes: 4096,
+        codeword_bytes: 2048,
         stripe: StripeOrder::DieFirst,
         stripe_parity: false,
-    };
-    let mode = CellMode::Slc;
-    assert_eq!(geometry.slots_per_superblock(mode), SLOTS);
+    }
+}
+
+/// What schemes are built from on a drive whose superblocks start in `mode`, and may be erased into modes of fewer bits.
+pub(crate) fn setup(mode: CellMode, geometry: Geometry, capacity: u64) -> Setup {
     let Levels::Offsets(zero) = Levels::DEFAULT else {
         unreachable!("the default is an offset of zero")
     };
-    let setup = Setup {
+    let tables = |mode| VoltageTables {
+        mode,
+        page_of_valley: [0; 15],
+        factory: [zero; MAX_FACTORY],
+        factory_len: 1,
+        sentinel: [1; 4],
+        projection: [Line::IDENTITY; 15],
+        curved: [Parabola::IDENTITY; 15],
+        spare: [[0; 33]; 4],
+        dac_mv: 5,
+    };
+    let others = CellMode::ALL.into_iter().filter(|other| *other < mode);
+    let others = others.map(|other| ModeSetup {
+        tables: tables(other),
+        sensing: SensingTable::NOTHING,
+        read_time: crate::policy::ReadTime::default(),
+    });
+    Setup {
         geometry,
         capacity_slots: capacity,
         rated_pe_cycles: 1_000,
-        tables: VoltageTables {
-            mode,
-            page_of_valley: [0; 15],
-            factory: [zero; MAX_FACTORY],
-            factory_len: 1,
-            sentinel: [1; 4],
-            projection: [Line::IDENTITY; 15],
-            curved: [Parabola::IDENTITY; 15],
-            spare: [[0; 33]; 4],
-            dac_mv: 5,
-        },
+        tables: tables(mode),
         layer_of: (0..geometry.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
         correctable_bits: 72,
         read_time: crate::policy::ReadTime::default(),
         temperature_c: 25,
         seed: 1,
-        other_modes: alloc::boxed::Box::default(),
-    };
+        other_modes: others.collect(),
+    }
+}
+
+/// An empty drive of `setup`, whose superblocks start in `mode`, with a scheme by the name of its axis and its own.
+pub(crate) fn drive_of(
+    mode: CellMode,
+    setup: &Setup,
+    map_cache: u32,
+    scheme: (&str, &str),
+) -> Drive {
+    drive_with_spare(mode, setup, (map_cache, 0), scheme)
+}
+
+/// The same with so many slots of spare at least.
+pub(crate) fn drive_with_spare(
+    mode: CellMode,
+    setup: &Setup,
+    (map_cache, least_spare_slots): (u32, u64),
+    (axis_name, scheme): (&str, &str),
+) -> Drive {
+    let (geometry, capacity) = (setup.geometry, setup.capacity_slots);
     let config = Config {
         geometry,
         mode,
         cycle_damage: firstread_core::CycleDamage::ALIKE,
         capacity_slots: capacity,
-        least_spare_slots: 0,
+        least_spare_slots,
         max_commands: 8,
         max_reads: 8,
         independent_planes: false,
@@ -157,7 +198,7 @@ pub(crate) fn drive_with(
         let (scheme, values) = &defaults[at.expect("an axis of the table")];
         (scheme.name, &values[..])
     };
-    let schemes = Schemes::new(&setup, choice).expect("schemes of the table");
+    let schemes = Schemes::new(setup, choice).expect("schemes of the table");
     let memory = Box::leak(vec![0u8; 1 << 20].into_boxed_slice());
     Firmware::new(config, schemes, memory)
 }

@@ -156,3 +156,6 @@ impl ReadCache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -167,3 +167,6 @@ impl Other<AnyReadLevels> {
         blocks.with_data().any(|(_, row)| row.mode == self.mode)
     }
 }
+
+#[cfg(test)]
+mod tests;

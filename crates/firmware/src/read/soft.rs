@@ -105,3 +105,6 @@ impl Read {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,11 +13,15 @@ mod areas;
 mod cell_modes;
 /// Does every read return the last version written, whatever happens meanwhile?
 mod model;
+/// What do oracles decide that know how often each page will be read?
+mod oracles;
 /// Which superblocks do the schemes choose, and is wear leveled?
 mod policies;
 /// Does refresh lose nothing, and can cleaning finish beside it?
 mod refresh;
 /// Do free superblocks that cleaning needs stay, and what does a superblock remember?
 mod reserve;
+/// Do schemes decide about reads as their papers and plain records of the reads say?
+mod scheme_models;
 /// Which superblock is worn next, and what comes of it over the life of a drive?
 mod wear;

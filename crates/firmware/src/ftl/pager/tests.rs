@@ -1,4 +1,6 @@
-use firstread_core::{CommandId, Lpn, Ns, Ppa, SuperblockId};
+use alloc::vec::Vec;
+
+use firstread_core::{CommandId, Lpn, Ns, Ppa, Stream, SuperblockId};
 
 use super::Pager;
 use crate::ftl::tests::{Drive, Silent, drive};
@@ -120,5 +122,80 @@ fn formula_reads_of_map_pages_leave_most_of_the_cache() {
     ] {
         assert_eq!(Pager::fetches(cached), fetches, "{cached} pages");
         assert_eq!(Pager::merges(cached), merges, "{cached} pages");
+    }
+}
+
+/// A command that finds its map page has a hit. One that waits for the page has a miss, once, and no hit when it goes on; a page
+/// that could not be read is to be written again.
+#[test]
+fn model_commands_hit_or_miss_once() {
+    let (mut read, mut lost) = (0, 0);
+    for seed in 0..20 {
+        let s = Stream::new(seed).named("map");
+        let mut ports = Silent::default();
+        let mut drive = paged(&mut ports);
+        let lower = &mut drive.lower;
+        let (pager, store) = (&mut lower.pager, &mut lower.store);
+        let (mut hits, mut misses) = (0, 0);
+        for i in 0..200u64 {
+            let draw = s.at(i);
+            let page = draw.at(0).below(11);
+            // Two commands ask for the page.
+            let mut waiting = Vec::new();
+            for id in [3, 5].map(CommandId) {
+                pager.forget_map_wait(id);
+                match pager.map_ready(Ns(i), id, page * ENTRIES + 7, store, &mut ports) {
+                    true => hits += 1,
+                    false => {
+                        misses += 1;
+                        waiting.push(id);
+                    }
+                }
+            }
+            if !waiting.is_empty() {
+                let e = pager.cache.find(page).expect("it is coming");
+                let job = pager.cache.coming(e).expect("it is coming");
+                let is_read = draw.at(1).below(4) > 0;
+                let mut next = pager.map_read(Ns(i), job, is_read, store, &mut ports);
+                let mut went_on = Vec::new();
+                while let Some(id) = next {
+                    next = pager.goes_on(Ns(i), id, &mut ports);
+                    let is_there = pager.map_ready(Ns(i), id, page * ENTRIES, store, &mut ports);
+                    assert!(is_there, "seed {seed}, step {i}");
+                    went_on.push(id);
+                }
+                assert_eq!(went_on, waiting, "seed {seed}, step {i}");
+                assert_eq!(pager.cache.mark(e), !is_read, "seed {seed}, step {i}");
+                // Nothing of it is to be written when it is replaced.
+                pager.cache.set_mark(e, false);
+                *(if is_read { &mut read } else { &mut lost }) += 1;
+            }
+            let front = &store.shared.counters.front;
+            assert_eq!(
+                (front.map_hits, front.map_misses),
+                (hits, misses),
+                "seed {seed}, {i}"
+            );
+        }
+        assert_eq!(pager.stalled(), 0);
+    }
+    assert!(read > 100 && lost > 100, "{read} read, {lost} lost");
+}
+
+/// No more changes are made without their page from when these are more than a quarter of the cache.
+#[test]
+fn formula_changes_without_their_page_are_a_quarter_of_the_cache() {
+    for cached in [8, 12, 20, 40] {
+        let directory = &drive(128, 64 * ENTRIES, cached).lower.store.table.directory;
+        let mut pager = Pager::new(cached, directory, 8);
+        for pages in 0..16 {
+            assert_eq!(pager.pages_changed(), pages);
+            assert_eq!(
+                pager.is_crowded(),
+                pages > cached / 4,
+                "{pages} of {cached}"
+            );
+            pager.change(Lpn(u64::from(pages) * ENTRIES), directory);
+        }
     }
 }

@@ -1,14 +1,20 @@
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use firstread_core::{
-    Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, Ppa, StripeOrder, SuperblockId, Wait,
+    Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, Ppa, Stream, StripeOrder, SuperblockId, Wait,
 };
 
+use super::bad::BadBlocks;
 use super::streams::Streams;
 use super::{Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
-use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, emptying, fill};
-use crate::observe::{Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse};
+use crate::ftl::tests::{
+    Drive, SLOTS, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
+};
+use crate::observe::{
+    Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse, SuperblockUse,
+};
 use crate::shared::Shared;
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
@@ -540,4 +546,180 @@ fn formula_declared_streams_share_their_lines() {
     buffers.dedup();
     let all: Vec<u32> = (first..first + 5 * line).collect();
     assert_eq!(buffers, all);
+}
+
+/// Each failed block is known once, takes one spare of its die when it is repaired and leaves one fewer when its superblock is
+/// retired.
+#[test]
+fn model_failed_blocks_and_spares_are_those_of_each_die() {
+    const DIES: u16 = 3;
+    let (mut repaired, mut retired, mut short) = (0, 0, 0);
+    for seed in 0..40 {
+        let s = Stream::new(seed).named("bad blocks");
+        let mut bad = BadBlocks::new(DIES, 24);
+        let worst = s.named("worst").below(4) as u32;
+        let mut of_dies: Vec<u32> = (0..DIES)
+            .map(|die| s.at(die.into()).below(4) as u32)
+            .collect();
+        of_dies.iter_mut().for_each(|bad| *bad = (*bad).min(worst));
+        bad.of_factory(&of_dies, worst);
+        let mut spares: Vec<u32> = of_dies.iter().map(|bad| worst - bad).collect();
+        let mut failed: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
+        for i in 0..200 {
+            let draw = s.named("step").at(i);
+            let block = draw.at(0).below(8) as u32;
+            let dies = failed.entry(block).or_default();
+            let can_repair = dies.iter().all(|die| spares[usize::from(*die)] > 0);
+            let case = (seed, i, block);
+            assert_eq!(bad.can_repair(SuperblockId(block)), can_repair, "{case:?}");
+            match draw.at(1).below(6) {
+                0 if can_repair => {
+                    let mut replaced = Vec::new();
+                    bad.repair(SuperblockId(block), |die| replaced.push(die.0));
+                    replaced.sort_unstable();
+                    dies.sort_unstable();
+                    assert_eq!(replaced, *dies, "{case:?}");
+                    dies.iter().for_each(|die| spares[usize::from(*die)] -= 1);
+                    repaired += dies.len();
+                    dies.clear();
+                }
+                0 if !dies.is_empty() => {
+                    bad.retire(SuperblockId(block));
+                    let is_good = |die: &u16| !dies.contains(die);
+                    (0..DIES)
+                        .filter(is_good)
+                        .for_each(|die| spares[usize::from(die)] += 1);
+                    dies.clear();
+                    retired += 1;
+                }
+                _ => {
+                    let die = draw.at(2).below(DIES.into()) as u16;
+                    bad.note(SuperblockId(block), DieId(die));
+                    if !dies.contains(&die) {
+                        dies.push(die);
+                    }
+                }
+            }
+            short += u32::from(!can_repair);
+        }
+    }
+    assert!(
+        repaired > 100 && retired > 100 && short > 100,
+        "{repaired} {retired} {short}"
+    );
+}
+
+/// What a superblock was opened for: of those that moves fill, all that they hold has moved; that of the map holds its pages.
+#[test]
+fn formula_superblocks_remember_what_they_were_opened_for() {
+    let of = |choice: (&str, &str), takes: Option<StreamUse>, stream: Option<StreamId>| {
+        let mut drive = drive_with(20, 600, 0, choice);
+        let store = &mut drive.lower.store;
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        let declared = takes.and_then(|what| place.streams.that_takes(what));
+        let stream = stream.or(declared).expect("the scheme declares the stream");
+        assert!(place.open(Ns(7), stream, shared), "{choice:?} {takes:?}");
+        let block = place.opened().expect("a superblock was opened");
+        let row = shared.blocks.row(block);
+        assert_eq!(row.programmed_at, Ns(7));
+        (row.holds_moved, row.holds_map)
+    };
+    let none = ("", "");
+    assert_eq!(of(none, None, Some(StreamId::Host)), (false, false));
+    assert_eq!(of(none, None, Some(StreamId::Move)), (true, false));
+    let cold = ("wear", "progressive");
+    assert_eq!(of(cold, Some(StreamUse::Cold), None), (true, false));
+    let often = ("wear", "progressive-hot");
+    assert_eq!(of(often, Some(StreamUse::ReadOften), None), (true, false));
+    let low = ("area", "differential");
+    assert_eq!(of(low, Some(StreamUse::Low), None), (false, false));
+    let refreshed = ("refresh", "lightweight");
+    assert_eq!(
+        of(refreshed, Some(StreamUse::Refreshed), None),
+        (false, false)
+    );
+}
+
+/// An open superblock is closed before its time where cleaning keeps its room: the rest of one that moves fill was room, the
+/// rest of the host's was none.
+#[test]
+fn model_an_open_superblock_is_closed_where_its_rest_is_no_room() {
+    let (mut closed, mut kept) = (0, 0);
+    for seed in 0..120 {
+        let s = Stream::new(seed).named("close early");
+        let mut drive = drive(12, 300, 0);
+        fill(&mut drive, 3, 40);
+        let store = &mut drive.lower.store;
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        let stream = [StreamId::Host, StreamId::Move][seed as usize % 2];
+        assert!(place.open(Ns::ZERO, stream, shared));
+        let block = place.opened().expect("a superblock was opened");
+        // The host takes eight more at most: two wordlines of four slots.
+        for _ in 0..s.at(0).below(9) {
+            assert!(place.streams.allocate(stream).is_ok());
+        }
+        for _ in 0..s.at(1).below(2 * u64::from(SLOTS)) {
+            place.reserve_slot();
+        }
+        // Two superblocks are free. A power cut tears a wordline of two slots on two dies.
+        let room = 2 * i64::from(SLOTS) - place.space.reserved as i64;
+        let closes = room >= i64::from(SLOTS) + 4;
+        let counted = shared.counters.superblocks_closed_early;
+        let found = place.close_early(block, shared);
+        assert_eq!(found, closes.then_some(stream), "seed {seed}");
+        let counted = shared.counters.superblocks_closed_early - counted;
+        assert_eq!(counted, u64::from(closes), "seed {seed}");
+        let fills = place.streams.of(stream).fills(block);
+        assert_eq!(fills, !closes, "seed {seed}");
+        *(if closes { &mut closed } else { &mut kept }) += 1;
+    }
+    assert!(closed > 20 && kept > 20, "{closed} {kept}");
+}
+
+/// Free superblocks of the low wearing area are kept for it where the high wearing one holds its data beside what keeps the drive
+/// alive: the reserve, the open superblock of each stream, and the least spare.
+#[test]
+fn model_the_low_area_is_kept_while_the_high_one_holds_its_data() {
+    let (mut kept, mut open) = (0, 0);
+    for seed in 0..120 {
+        let s = Stream::new(seed).named("kept");
+        let spare = s.at(0).below(2) * s.at(1).below(300);
+        let capacity = u64::from(12 * SLOTS);
+        let setup = setup(CellMode::Slc, geometry(20), capacity);
+        let area = ("area", "differential");
+        let mut drive = drive_with_spare(CellMode::Slc, &setup, (0, spare), area);
+        let store = &mut drive.lower.store;
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        let (mut slots, mut valid) = (0, 0);
+        for block in (0..20).map(SuperblockId) {
+            let draw = s.named("block").at(block.0.into());
+            let row = shared.blocks.row_mut(block);
+            let is_bad = draw.at(0).below(8) == 0;
+            row.usage = if is_bad {
+                SuperblockUse::Bad
+            } else {
+                SuperblockUse::Full
+            };
+            row.valid_slots = if is_bad {
+                0
+            } else {
+                30 + draw.at(1).below(35) as u32
+            };
+            if !is_bad && block.0 < 16 {
+                slots += SLOTS;
+                valid += row.valid_slots;
+            }
+        }
+        place.look_at_areas(shared);
+        // Three superblocks, and the open one of the stream of the low wearing area.
+        let alive = 4 * u64::from(SLOTS) + spare;
+        let holds = u64::from(slots) >= u64::from(valid) + alive;
+        assert_eq!(
+            place.keeps_low(),
+            holds,
+            "seed {seed}: {slots} slots, {valid} valid, {spare}"
+        );
+        *(if holds { &mut kept } else { &mut open }) += 1;
+    }
+    assert!(kept > 20 && open > 20, "{kept} {open}");
 }

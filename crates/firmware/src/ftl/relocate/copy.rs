@@ -254,3 +254,6 @@ fn copy<M: Arena>(
     lower.store.start(now, programs, ports);
     None
 }
+
+#[cfg(test)]
+mod tests;

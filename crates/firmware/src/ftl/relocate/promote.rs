@@ -164,3 +164,6 @@ impl Relocate {
         promised.map(|e| u64::from(e.shrinks)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,15 @@
-use firstread_core::{CellMode, Lpn, Ns, SuperblockId, Wait};
+use alloc::vec::Vec;
 
+use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId, Wait};
+
+use super::victims::{Gc, MOST_FORESEEN};
+use super::{Busy, PAGES};
 use crate::ftl::place::{Item, Why};
-use crate::ftl::tests::{Drive, SLOTS, Silent, drive, drive_with, emptying, fill};
-use crate::observe::Owner;
+use crate::ftl::tests::{
+    Drive, SLOTS, Silent, drive, drive_of, drive_with, emptying, fill, geometry, setup,
+};
+use crate::observe::{Owner, SuperblockUse};
+use crate::policy::gc_victim::{AXIS, AnyGcVictim};
 
 /// A drive of `superblocks`, of which `free` are free and the others hold `valid` valid slots each. Its spare space
 /// is more than a superblock, so two are kept from the host.
@@ -232,5 +239,172 @@ fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
         let next = drive.relocate.next_for_room(&mut drive.lower);
         assert_eq!(next.is_some(), !waits);
         assert_eq!(drive.relocate.room.is_some(), waits);
+    }
+}
+
+/// A victim that was chosen is no longer foreseen; the others stay so, in their order.
+#[test]
+fn model_the_victim_that_is_chosen_is_foreseen_no_more() {
+    let name = AXIS.schemes[0].name;
+    let setup = setup(CellMode::Slc, geometry(64), 500);
+    for seed in 0..40 {
+        let s = Stream::new(seed).named("foreseen");
+        let mut gc = Gc::new(AnyGcVictim::new(name, &setup, &[]).expect("a scheme"));
+        let mut foreseen: Vec<SuperblockId> = Vec::new();
+        for i in 0..200 {
+            let block = SuperblockId(s.at(i).at(0).below(64) as u32);
+            if s.at(i).at(1).below(2) == 0 && foreseen.len() < MOST_FORESEEN {
+                if !foreseen.contains(&block) {
+                    gc.foreseen[gc.known] = block;
+                    gc.known += 1;
+                    foreseen.push(block);
+                }
+            } else {
+                let chosen = gc.chosen;
+                gc.choose(block);
+                assert_eq!(gc.chosen, chosen + 1);
+                foreseen.retain(|b| *b != block);
+            }
+            assert_eq!(gc.foreseen[..gc.known], foreseen, "seed {seed}, step {i}");
+        }
+    }
+}
+
+/// The victim that was foreseen stands where it is full and holds less than the one that would be chosen now; else the choice
+/// is made anew.
+#[test]
+fn model_a_foreseen_victim_stands_if_it_holds_less() {
+    let (mut stood, mut chosen_anew) = (0, 0);
+    for seed in 0..200 {
+        let s = Stream::new(seed).named("foreseen victim");
+        let capacity = u64::from(8 * SLOTS);
+        let mut drive = drive_with(14, capacity, 0, ("gc_victim", "fifo"));
+        fill(&mut drive, 2, 0);
+        let store = &mut drive.lower.store;
+        for block in (0..12).map(SuperblockId) {
+            let row = store.shared.blocks.row_mut(block);
+            row.valid_slots = 20 + s.at(0).at(block.0.into()).below(40) as u32;
+        }
+        store
+            .place
+            .relocation
+            .host_waits
+            .set(Wait::Superblock, true);
+        let foreseen = SuperblockId(1 + s.at(1).below(11) as u32);
+        let is_full = s.at(2).below(5) > 0;
+        if !is_full {
+            store.shared.blocks.row_mut(foreseen).usage = SuperblockUse::Erasing;
+        }
+        let now = drive.relocate.worth_cleaning(&drive.lower.store);
+        let now = now.expect("the host waits");
+        drive.relocate.gc.foreseen[0] = foreseen;
+        drive.relocate.gc.known = 1;
+        let valid = |block| drive.lower.store.shared.blocks.row(block).valid_slots;
+        let stands = is_full && valid(foreseen) < valid(now);
+        let expected = if stands { foreseen } else { now };
+        let found = drive.relocate.worth_cleaning(&drive.lower.store);
+        assert_eq!(
+            found,
+            Some(expected),
+            "seed {seed}: {foreseen:?} foreseen, {now:?} now"
+        );
+        *(if stands { &mut stood } else { &mut chosen_anew }) += 1;
+    }
+    assert!(stood > 20 && chosen_anew > 20, "{stood} {chosen_anew}");
+}
+
+/// A page is asked for once: if it lies in a full superblock that is not leaving, and the queue has room.
+#[test]
+fn model_a_page_is_asked_for_once() {
+    let (mut full, mut again) = (0, 0);
+    for seed in 0..20 {
+        let s = Stream::new(seed).named("pages");
+        let mut drive = filled(12, 4, 40);
+        let mut asked: Vec<(Owner, Lpn)> = Vec::new();
+        for page in 0..200u64 {
+            let block = SuperblockId((page / 40) as u32);
+            let ppa = Ppa::new(block, (page % 40) as u32);
+            drive.lower.store.table.set(Lpn(page), ppa);
+        }
+        let store = &mut drive.lower.store;
+        store.shared.blocks.row_mut(SuperblockId(1)).leaving = true;
+        store.shared.blocks.row_mut(SuperblockId(2)).usage = SuperblockUse::Open;
+        for i in 0..300 {
+            let lpn = Lpn(s.at(i).at(0).below(220));
+            let owner = [Owner::Wear, Owner::Refresh][s.at(i).at(1).below(2) as usize];
+            let is_asked = asked.iter().any(|(_, asked)| *asked == lpn);
+            let expected = match lpn.0 / 40 {
+                5.. | 2 => Err(Busy::NothingThere),
+                1 => Err(Busy::Moving),
+                _ if is_asked => Err(Busy::Moving),
+                _ if asked.len() == PAGES => Err(Busy::QueueFull),
+                _ => Ok(()),
+            };
+            if expected.is_ok() {
+                asked.push((owner, lpn));
+            }
+            full += u32::from(expected == Err(Busy::QueueFull));
+            again += u32::from(is_asked);
+            let found = drive.relocate.ask_move(owner, lpn, &mut drive.lower);
+            assert_eq!(found, expected, "seed {seed}, step {i}: {lpn:?}");
+            assert_eq!(drive.relocate.pages, asked, "seed {seed}, step {i}");
+            let relocation = &mut drive.lower.store.place.relocation;
+            assert_eq!(relocation.asked as usize, asked.len());
+            if s.at(i).at(2).below(6) == 0 && !asked.is_empty() {
+                asked.remove(0);
+                drive.relocate.pages.pop_front();
+                relocation.asked -= 1;
+            }
+        }
+    }
+    assert!(full > 20 && again > 20, "{full} {again}");
+}
+
+/// A superblock goes into a mode with a pool of its own for the scheme alone; into another mode for whoever asks.
+#[test]
+fn formula_nobody_but_the_scheme_asks_for_the_mode_of_a_pool() {
+    let setup = setup(CellMode::Qlc, geometry(20), 2_000);
+    for (scheme, pools) in [
+        ("hotness", &[CellMode::Slc, CellMode::Tlc][..]),
+        ("fixed", &[]),
+    ] {
+        for mode in CellMode::ALL {
+            let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", scheme));
+            fill(&mut drive, 4, 40);
+            let (lower, ports) = (&mut drive.lower, &mut Silent::default());
+            let block = SuperblockId(3);
+            let asked = drive.relocate.ask_mode(Ns::ZERO, block, mode, lower, ports);
+            let expected = match pools.contains(&mode) {
+                true => Err(Busy::ModeOfScheme),
+                false => Ok(true),
+            };
+            assert_eq!(asked, expected, "{scheme}, {mode:?}");
+        }
+    }
+}
+
+/// A superblock that is given up, because its data find no room, is at rest again: it may be chosen as any other.
+#[test]
+fn sequence_a_superblock_that_is_given_up_is_at_rest() {
+    for lacks_room in [false, true] {
+        let mut drive = filled(12, 1, 40);
+        let block = SuperblockId(3);
+        let store = &mut drive.lower.store;
+        let row = store.shared.blocks.row_mut(block);
+        row.leaving = true;
+        let current = emptying(Owner::Gc, block, row.opened);
+        store.place.relocation.emptying = Some(current);
+        // Then no other victim is chosen, and no move begins.
+        store.place.space.read_only = true;
+        store.place.relocation.moves = drive.relocate.window;
+        drive.relocate.lacks_room = lacks_room;
+        let (lower, ports) = (&mut drive.lower, &mut Silent::default());
+        assert!(!drive.relocate.empty(Ns::ZERO, false, lower, ports));
+        let store = &drive.lower.store;
+        let (row, current) = (
+            store.shared.blocks.row(block),
+            store.place.relocation.emptying,
+        );
+        assert_eq!((row.leaving, current.is_some()), (!lacks_room, !lacks_room));
     }
 }

@@ -1,0 +1,166 @@
+//! What relocation makes of reads that have ended, against plain records of them.
+
+use alloc::vec::Vec;
+
+use firstread_core::{CellMode, CommandId, Ns, Stream, SuperblockId};
+
+use crate::ftl::relocate::ASKED;
+use crate::ftl::tests::{Drive, Silent, drive_with, fill, geometry, setup};
+use crate::observe::{Area, Owner, PageFuture, PageHeat, SuperblockUse};
+use crate::policy::area::{AXIS, AnyArea, Areas};
+use crate::policy::hot_pages::PageRead;
+use crate::schedule::Purpose;
+
+/// Superblocks of the drive.
+const SUPERBLOCKS: u32 = 16;
+
+/// A drive of which 12 superblocks are full, with a scheme by the names of its axis and its own.
+fn drive(scheme: (&str, &str)) -> Drive {
+    let mut drive = drive_with(SUPERBLOCKS, 500, 0, scheme);
+    fill(&mut drive, 4, 40);
+    drive
+}
+
+/// A row of `block` has been read for `purpose`: codewords `asked` of it.
+fn row_read(drive: &mut Drive, block: SuperblockId, purpose: Purpose, asked: u64) {
+    let jobs = &mut drive.lower.store.shared.jobs;
+    let job = jobs.take().expect("a free job");
+    jobs[job].purpose = purpose;
+    (jobs[job].at.block, jobs[job].asked) = (block, asked);
+    let (lower, ports) = (&mut drive.lower, &mut Silent::default());
+    drive.relocate.row_read(Ns::ZERO, job, lower, ports);
+    drive.lower.store.shared.jobs.release(job);
+}
+
+/// Superblock `block` is changed as chance draws it.
+fn change(drive: &mut Drive, block: SuperblockId, limit: u64, s: Stream) {
+    let row = drive.lower.store.shared.blocks.row_mut(block);
+    match s.at(0).below(8) {
+        0 => {
+            let uses = [
+                SuperblockUse::Free,
+                SuperblockUse::Open,
+                SuperblockUse::Erasing,
+                SuperblockUse::Bad,
+            ];
+            row.usage = uses[s.at(1).below(4) as usize];
+        }
+        1 => row.leaving = !row.leaving,
+        2 => row.failed = !row.failed,
+        3 | 4 => row.usage = SuperblockUse::Full,
+        _ => row.reads = (limit + s.at(1).below(4)).saturating_sub(2),
+    }
+}
+
+/// A superblock that was read as often as the limit says is asked for once: if it is full and at rest, has not failed, and the
+/// queue of requests has room.
+#[test]
+fn model_a_superblock_that_is_read_too_often_is_asked_for_once() {
+    // Two dies, and the default of 60,000 reads of a block.
+    const LIMIT: u64 = 120_000;
+    let (mut begun, mut full) = (0, 0);
+    for seed in 0..40 {
+        let s = Stream::new(seed).named("refresh");
+        let mut drive = drive(("refresh", "read-count"));
+        assert_eq!(drive.relocate.most_senses, LIMIT);
+        drive.lower.store.place.space.read_only = seed % 10 == 0;
+        let mut asked: Vec<SuperblockId> = Vec::new();
+        for i in 0..400 {
+            let draw = s.at(i);
+            let block = SuperblockId(draw.at(0).below(u64::from(SUPERBLOCKS)) as u32);
+            change(&mut drive, block, LIMIT, draw.at(1));
+            let row = *drive.lower.store.shared.blocks.row(block);
+            let at_rest = row.usage == SuperblockUse::Full && !row.leaving && !row.failed;
+            let is_due = row.reads >= LIMIT && seed % 10 != 0;
+            let is_new = !asked.contains(&block);
+            full += u32::from(is_due && at_rest && is_new && asked.len() == ASKED);
+            if is_due && at_rest && is_new && asked.len() < ASKED {
+                asked.push(block);
+                begun += 1;
+            }
+            row_read(&mut drive, block, Purpose::SharedRead, 1);
+            let requests = &drive.relocate.asked;
+            let found: Vec<SuperblockId> = requests.iter().map(|e| e.block).collect();
+            assert_eq!(found, asked, "seed {seed}, step {i}: {block:?} {row:?}");
+            let are_refreshes = requests.iter().all(|e| e.owner == Owner::Refresh);
+            assert!(are_refreshes, "seed {seed}, step {i}: {requests:?}");
+            let relocation = &mut drive.lower.store.place.relocation;
+            assert_eq!(relocation.asked as usize, asked.len(), "seed {seed}");
+            // The oldest request is taken up.
+            if !asked.is_empty() && draw.at(2).below(40) == 0 {
+                asked.remove(0);
+                drive.relocate.asked.pop_front();
+                relocation.asked -= 1;
+            }
+        }
+    }
+    assert!(begun > 400 && full > 20, "{begun} begun, {full} times full");
+}
+
+/// The budget of migrations is earned by the pages that the host has read, those of one read that need not be seen included.
+#[test]
+fn model_reads_earn_the_budget_of_migrations_by_their_pages() {
+    // Thousandths of a page for each page.
+    const BUDGET: u64 = 100;
+    let record = AXIS.schemes.iter().find(|s| s.name == "differential");
+    let record = record.expect("a scheme of the axis");
+    let value = |key: &str, default| match key {
+        "budget" => BUDGET as i64,
+        _ => default,
+    };
+    let params = record.params.iter();
+    let values: Vec<i64> = params.map(|p| value(p.key, p.default())).collect();
+    let setup = setup(CellMode::Slc, geometry(SUPERBLOCKS), 500);
+    let hot = PageRead {
+        block: SuperblockId(1),
+        mode: CellMode::Slc,
+        pe_cycles: 0,
+        page: 0,
+        block_reads: 0,
+        retries: 1,
+        age: Ns::ZERO,
+        heat: PageHeat {
+            reads: 9,
+            writes: 0,
+        },
+        future: PageFuture::default(),
+    };
+    for seed in 0..20 {
+        let s = Stream::new(seed).named("budget");
+        let mut drive = drive(("area", "differential"));
+        let area = AnyArea::new("differential", &setup, &values);
+        drive.lower.store.place.area = area.expect("a scheme");
+        let mut left_milli = 0;
+        for i in 0..300 {
+            // A row has two slots of two codewords.
+            let asked = 1 + s.at(i).at(0).below(15);
+            let purpose = match s.at(i).at(1).below(3) {
+                0 => Purpose::SharedRead,
+                1 => Purpose::ReadAhead,
+                _ => Purpose::HostRead {
+                    id: CommandId(0),
+                    first: 0,
+                    slots: 1,
+                    row_slot: 0,
+                    bytes: 4096,
+                },
+            };
+            row_read(&mut drive, SuperblockId(1), purpose, asked);
+            let pages = u64::from(asked & 0b11 != 0) + u64::from(asked & 0b1100 != 0);
+            if purpose != Purpose::ReadAhead {
+                left_milli += BUDGET * pages;
+            }
+            if s.at(i).at(2).below(8) == 0 {
+                let area = &mut drive.lower.store.place.area;
+                left_milli += BUDGET;
+                let has_page = left_milli >= 1_000;
+                let migrates = area.after_read(Area::High, &hot);
+                assert_eq!(migrates, Some(has_page), "seed {seed}, step {i}");
+                if has_page {
+                    area.has_migrated();
+                    left_milli -= 1_000;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What the oracles of axes `cell_mode` and `area` decide, which know how often each page will be read.
+
+use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
+use firstread_firmware::observe::{
+    Area, Future, FutureBuilder, LowEntry, PageFuture, PageHeat, SuperblockRow, SuperblockTable,
+    SuperblockUse,
+};
+use firstread_firmware::policy::area::{AnyArea, Areas, LowRoom, MakeRoom, PageWrite};
+use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack};
+use firstread_firmware::policy::hot_pages::PageRead;
+use firstread_firmware::policy::{Setup, area, cell_mode};
+use firstread_testkit::faulty_flash::{geometry, setup};
+
+/// Superblocks of the drive: of 256, 192 and 64 slots in QLC, TLC and SLC mode.
+const SUPERBLOCKS: u32 = 16;
+const QLC: u32 = 256;
+/// Pages of the drive.
+const PAGES: u64 = 1_000;
+/// Reads for which a mode that was refused a superblock is closed.
+const CLOSED: u32 = 1_024;
+/// Reads of a superblock for each of its slots up to which its data count as just written.
+const FRESH: u64 = 16;
+
+/// A drive whose reads take 20 µs for each bit of a cell.
+fn of_drive() -> Setup {
+    let geometry = geometry(2, 2, 1, SUPERBLOCKS, 8);
+    let setup = setup(geometry, CellMode::Qlc, PAGES, 3);
+    let slots = |mode| geometry.slots_per_superblock(mode);
+    let of_modes = [CellMode::Qlc, CellMode::Tlc, CellMode::Slc].map(slots);
+    assert_eq!(of_modes, [QLC, 192, 64]);
+    setup
+}
+
+/// Slots that superblocks in other modes may cost: 300 thousandths of 16 superblocks.
+const BUDGET: u32 = 16 * QLC * 300 / 1_000;
+
+/// The oracle of cell modes, which has been told that page `n` is read `reads(n)` times.
+fn modes(period: i64, reads: impl Fn(u64) -> u32) -> AnyCellMode {
+    let record = cell_mode::AXIS.schemes.iter();
+    let record = record.clone().find(|s| s.name == "clairvoyant").unwrap();
+    let value = |key: &str, default| match key {
+        "lost" => 300,
+        "reclaim_period" => period,
+        _ => default,
+    };
+    let params = record.params.iter();
+    let values: Vec<i64> = params.map(|p| value(p.key, p.default())).collect();
+    let mut scheme = AnyCellMode::new("clairvoyant", &of_drive(), &values).unwrap();
+    scheme.foresee(&told(reads));
+    scheme
+}
+
+fn told(reads: impl Fn(u64) -> u32) -> Future {
+    let mut future = FutureBuilder::new(PAGES);
+    for page in 0..PAGES {
+        for _ in 0..reads(page) {
+            future.read(Lpn(page), 1);
+        }
+    }
+    future.build().unwrap()
+}
+
+/// Few pages are read often, and the others twice.
+fn skewed(page: u64) -> u32 {
+    if page < 100 { 200 } else { 2 }
+}
+
+/// A read of a page of which `reads` were told and `left` are to come.
+fn read(mode: CellMode, retries: u8, block_reads: u64, (reads, left): (u32, u32)) -> PageRead {
+    PageRead {
+        block: SuperblockId(2),
+        mode,
+        pe_cycles: 0,
+        page: 0,
+        block_reads,
+        retries,
+        age: Ns::ZERO,
+        heat: PageHeat::default(),
+        future: PageFuture {
+            reads,
+            left,
+            writes: 0,
+        },
+    }
+}
+
+/// Whether a page goes that is read often, and lies in the drive's own mode.
+fn hot_goes(scheme: &mut AnyCellMode) -> Option<CellMode> {
+    scheme.after_read(&read(CellMode::Qlc, 0, 0, (200, 199)))
+}
+
+/// A page goes at its first read, or later if it was refused, as long as a read is to come. One that lies in another mode goes
+/// again only if its reads there have become slow: its superblock is read often and the read was retried.
+#[test]
+fn model_pages_go_once_and_again_when_they_have_become_slow() {
+    for seed in 0..20 {
+        let s = Stream::new(seed).named("goes");
+        let mut scheme = modes(0, skewed);
+        for i in 0..300 {
+            let draw = s.at(i);
+            let mode = [CellMode::Qlc, CellMode::Slc, CellMode::Tlc][draw.at(0).below(3) as usize];
+            let left = draw.at(1).below(3) as u32 * draw.at(2).below(100) as u32;
+            let holds = 64 * u64::from(mode.bits());
+            let is_fresh = draw.at(3).below(2) == 0;
+            let block_reads = FRESH * holds + u64::from(!is_fresh);
+            // What is learned of fresh data is that they need no retry.
+            let retries = if is_fresh {
+                0
+            } else {
+                draw.at(4).below(2) as u8 * 40
+            };
+            let page = read(mode, retries, block_reads, (200, left));
+            let found = scheme.after_read(&page);
+            let case = format!("seed {seed}, read {i}: {page:?}");
+            let is_slow = !is_fresh && retries > 0;
+            if left == 0 || mode != CellMode::Qlc && !is_slow {
+                assert_eq!(found, None, "{case}");
+            } else if mode == CellMode::Qlc {
+                // Planned by all its reads, however few are left.
+                assert_eq!(found, Some(CellMode::Slc), "{case}");
+            } else if left >= 60 {
+                assert_eq!(found, Some(CellMode::Slc), "{case}");
+            }
+        }
+    }
+}
+
+/// Retries in another mode are learned from data that were just written there, and from no others.
+#[test]
+fn formula_times_of_other_modes_are_those_of_fresh_data() {
+    let after = |block_reads: u64| {
+        let mut scheme = modes(0, skewed);
+        assert_eq!(hot_goes(&mut scheme), Some(CellMode::Slc));
+        for _ in 0..1_000 {
+            for mode in [CellMode::Slc, CellMode::Tlc] {
+                scheme.after_read(&read(mode, 9, block_reads, (200, 0)));
+            }
+        }
+        hot_goes(&mut scheme)
+    };
+    // Ten steps in SLC mode take longer than one in QLC mode.
+    assert_eq!(after(0), None);
+    assert_eq!(after(1 << 40), Some(CellMode::Slc));
+}
+
+/// Superblocks change their mode as the plan has it, whatever the times of reads, and never cost more than they may. A mode that
+/// was refused takes no page for so many reads.
+#[test]
+fn model_superblocks_in_other_modes_cost_no_more_than_they_may() {
+    let (mut changed, mut closed) = (0, 0);
+    for seed in 0..60 {
+        let s = Stream::new(seed).named("budget");
+        let hot = 30 + s.named("hot").below(600);
+        let mut scheme = modes(0, |page| {
+            if page < hot {
+                40 + (page % 40) as u32
+            } else {
+                1
+            }
+        });
+        let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
+        for i in 0..60 {
+            // The times of reads change.
+            let draw = s.at(i);
+            let retries = [
+                draw.at(0).below(2),
+                draw.at(1).below(3),
+                draw.at(2).below(2),
+            ];
+            for _ in 0..100 {
+                for (mode, retries) in [CellMode::Qlc, CellMode::Slc, CellMode::Tlc]
+                    .into_iter()
+                    .zip(retries)
+                {
+                    scheme.after_read(&read(mode, retries as u8, 0, (1, 0)));
+                }
+            }
+            let to = [CellMode::Slc, CellMode::Tlc][draw.at(3).below(2) as usize];
+            let may = scheme.may_convert(to, &blocks);
+            if may {
+                let in_use = |row: &SuperblockRow| row.usage != SuperblockUse::Bad;
+                let mut free = (0..SUPERBLOCKS).map(SuperblockId);
+                let is_free = |b: &SuperblockId| {
+                    in_use(blocks.row(*b)) && blocks.row(*b).mode == CellMode::Qlc
+                };
+                let free = free.find(is_free).expect("some are left");
+                blocks.row_mut(free).mode = to;
+                changed += 1;
+            }
+            let lost: u32 = blocks
+                .iter()
+                .map(|(_, row)| QLC - 64 * u32::from(row.mode.bits()))
+                .sum();
+            assert!(lost <= BUDGET, "seed {seed}, step {i}: {lost} slots");
+            // One that is retired costs nothing.
+            if draw.at(4).below(20) == 0 {
+                let block = SuperblockId(draw.at(5).below(SUPERBLOCKS.into()) as u32);
+                let row = blocks.row_mut(block);
+                (row.usage, row.mode) = (SuperblockUse::Bad, CellMode::Qlc);
+            }
+        }
+        let mut scheme = modes(0, skewed);
+        for block in (0..SUPERBLOCKS).map(SuperblockId) {
+            blocks.row_mut(block).usage = SuperblockUse::Full;
+            blocks.row_mut(block).mode = CellMode::Slc;
+        }
+        assert!(!scheme.may_convert(CellMode::Slc, &blocks), "seed {seed}");
+        let reads = (1..=2 * CLOSED).find(|_| hot_goes(&mut scheme) == Some(CellMode::Slc));
+        assert_eq!(reads, Some(CLOSED), "seed {seed}");
+        closed += 1;
+    }
+    assert!(
+        changed > 100 && closed > 20,
+        "{changed} changed, {closed} closed"
+    );
+}
+
+/// A round gives back what is less than half valid, and the others unless a page stays; and at once a superblock whose data have
+/// become slow while their mode is closed.
+#[test]
+fn model_superblocks_are_given_back_when_half_of_them_is_gone() {
+    for seed in 0..40 {
+        let s = Stream::new(seed).named("rounds");
+        let mut scheme = modes(50, skewed);
+        let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
+        for round in 0..6 {
+            let mut expected = Vec::new();
+            for block in (0..SUPERBLOCKS).map(SuperblockId) {
+                let draw = s.at(round).at(block.0.into());
+                let row = blocks.row_mut(block);
+                row.mode =
+                    [CellMode::Qlc, CellMode::Slc, CellMode::Tlc][draw.at(0).below(3) as usize];
+                let is_full = draw.at(1).below(4) > 0;
+                row.usage = if is_full {
+                    SuperblockUse::Full
+                } else {
+                    SuperblockUse::Open
+                };
+                row.leaving = draw.at(2).below(4) == 0;
+                let holds = 64 * u32::from(row.mode.bits());
+                // Around the half, too.
+                row.valid_slots = match draw.at(3).below(2) {
+                    0 => holds / 2 - 1 + draw.at(4).below(3) as u32,
+                    _ => draw.at(4).below(u64::from(holds) + 1) as u32,
+                };
+                if is_full && !row.leaving && row.mode != CellMode::Qlc {
+                    expected.push(match row.valid_slots < holds / 2 {
+                        true => GiveBack::Now(block),
+                        false => GiveBack::UnlessOneStays(block),
+                    });
+                }
+            }
+            for i in 1..=50 {
+                assert_eq!(scheme.gives_back(&blocks), None, "seed {seed}, {i}");
+                scheme.after_read(&read(CellMode::Qlc, 0, 0, (1, 0)));
+            }
+            let found: Vec<GiveBack> = core::iter::from_fn(|| scheme.gives_back(&blocks)).collect();
+            assert_eq!(found, expected, "seed {seed}, round {round}");
+        }
+        blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Slc);
+        assert!(!scheme.may_convert(CellMode::Slc, &blocks));
+        while scheme.gives_back(&blocks).is_some() {}
+        let slow = read(CellMode::Slc, 40, 1 << 40, (200, 199));
+        assert_eq!(scheme.after_read(&slow), None, "its mode is closed");
+        let given = scheme.gives_back(&blocks);
+        assert_eq!(given, Some(GiveBack::Now(slow.block)), "seed {seed}");
+    }
+}
+
+/// The oracle of areas takes pages that are read twice at least, one read of which is to come, and makes room by garbage where
+/// that is more than half a superblock.
+#[test]
+fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
+    let record = area::AXIS.schemes.iter();
+    let record = record.clone().find(|s| s.name == "clairvoyant").unwrap();
+    let values: Vec<i64> = record.params.iter().map(|p| p.default()).collect();
+    let mut scheme = AnyArea::new("clairvoyant", &of_drive(), &values).unwrap();
+    let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
+    blocks.set_low_from(scheme.low_from());
+    scheme.look(&blocks);
+    // There is room for more pages than are read at all.
+    let future = told(|page| u32::from(page < 100) + u32::from(page < 50));
+    scheme.foresee(&future);
+    for (reads, left, enters) in [(2, 2, true), (2, 1, true), (1, 1, false), (2, 0, false)] {
+        let page = PageWrite {
+            heat: PageHeat::default(),
+            future: PageFuture {
+                reads,
+                left,
+                writes: 0,
+            },
+            is_update: false,
+        };
+        let expected = enters.then_some(LowEntry::Update);
+        assert_eq!(
+            scheme.of_write(&page),
+            expected,
+            "{reads} reads, {left} left"
+        );
+        let read = read(CellMode::Qlc, 0, 0, (reads, left));
+        let migrates = scheme.after_read(Area::High, &read);
+        assert_eq!(
+            migrates,
+            enters.then_some(true),
+            "{reads} reads, {left} left"
+        );
+        assert_eq!(scheme.after_read(Area::Low, &read), None);
+    }
+    for (low_gain, compacts) in [(0, false), (QLC / 2, false), (QLC / 2 + 1, true)] {
+        let room = scheme.makes_room(&LowRoom {
+            low_gain,
+            high_gain: QLC,
+            slots: QLC,
+            for_hot: true,
+        });
+        let expected = match compacts {
+            true => MakeRoom::Compact,
+            false => MakeRoom::ReturnOldest,
+        };
+        assert_eq!(room, expected, "{low_gain}");
+    }
+}
