@@ -1,6 +1,7 @@
 //! For tests: a firmware on faulty flash ([`faulty_flash`]), drives and runs in a line, and a digest of a run that must
 //! be the same on every host.
 
+pub mod damage;
 pub mod faulty_flash;
 pub mod sequence;
 

@@ -8,6 +8,9 @@ use super::flow::Flows;
 use super::phases::{self, PhasePlan};
 use crate::stats::Report;
 
+/// Reports of a run up to which each has its memory reserved: with more jobs, memory grows with the latencies that occur.
+const MOST_RESERVED: usize = 16;
+
 /// When power is cut in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutAt {
@@ -109,6 +112,9 @@ impl<'a> Host<'a> {
             host.clients
                 .push(Client::job(job, capacity_bytes, (seed, pass), report)?);
         }
+        if host.reports.len() <= MOST_RESERVED {
+            host.reports.iter_mut().for_each(Report::reserve);
+        }
         Ok(host)
     }
 
@@ -119,11 +125,12 @@ impl<'a> Host<'a> {
         depth: u32,
         limit: Option<u64>,
     ) -> Host<'a> {
-        let report = Report {
+        let mut report = Report {
             name: name.to_owned(),
             percentiles: firstread_workload::job::DEFAULT_PERCENTILES.to_vec(),
             ..Report::default()
         };
+        report.reserve();
         Host {
             clients: vec![Client::trace(records, depth)],
             reports: vec![report],

@@ -4,8 +4,8 @@
 //! ones. So a figure from such requests varies more than a figure from as many independent requests. Batches
 //! that are longer than the correlation time show how much more: `docs/intervals.md`.
 
+use super::by_bucket::ByBucket;
 use super::student::{P95, student};
-use super::tail::BUCKETS;
 use super::variance::{Variance, variance, wave};
 
 /// Maximum number of batches. Beyond it, neighbours are merged.
@@ -26,11 +26,21 @@ const FEWEST_DEGREES: f64 = 5.0;
 /// Largest allowed correlation between neighbouring batches merged by four.
 const MOST_CORRELATED: f64 = 0.5;
 
+/// Requests of one latency bucket, by batch.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct OfBucket([u32; MOST]);
+
+impl Default for OfBucket {
+    fn default() -> OfBucket {
+        OfBucket([0; MOST])
+    }
+}
+
 /// Requests of one direction, by the batch in which they ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Batches {
-    /// Requests by batch and latency; one row per batch.
-    counts: Vec<u32>,
+    /// Requests by latency and batch; one row per latency bucket.
+    counts: ByBucket<OfBucket>,
     /// Sum of the latencies of each batch (ns).
     sums: [u64; MOST],
     /// Length of a batch, as a power of two (ns).
@@ -39,8 +49,6 @@ pub(crate) struct Batches {
     first: u64,
     /// Number of batches begun.
     used: usize,
-    /// Index of the last batch's row.
-    row: usize,
     /// End of the last batch (ns).
     end: u64,
 }
@@ -55,18 +63,22 @@ pub(crate) struct TooShort {
 impl Default for Batches {
     fn default() -> Batches {
         Batches {
-            counts: vec![0; MOST * BUCKETS],
+            counts: ByBucket::default(),
             sums: [0; MOST],
             shift: SHORTEST,
             first: 0,
             used: 0,
-            row: 0,
             end: 0,
         }
     }
 }
 
 impl Batches {
+    /// Reserves memory for all latencies.
+    pub(crate) fn reserve(&mut self) {
+        self.counts.reserve();
+    }
+
     /// A request of latency bucket `bucket` ended at `now_ns` after `latency_ns`. Times are in ascending
     /// order.
     #[inline]
@@ -74,8 +86,9 @@ impl Batches {
         if now_ns >= self.end {
             self.begin(now_ns);
         }
-        self.counts[self.row + bucket] += 1;
-        self.sums[(self.used - 1) % MOST] += latency_ns;
+        let batch = (self.used - 1) % MOST;
+        self.counts.at(bucket).0[batch] += 1;
+        self.sums[batch] += latency_ns;
     }
 
     /// Begins the batch of `now_ns`.
@@ -89,7 +102,6 @@ impl Batches {
         }
         let index = ((now_ns >> self.shift) - self.first) as usize;
         self.used = index + 1;
-        self.row = index * BUCKETS;
         self.end = ((now_ns >> self.shift) + 1) << self.shift;
     }
 
@@ -99,23 +111,16 @@ impl Batches {
         let mut used = 0;
         for from in 0..self.used {
             let to = (((self.first + from as u64) >> 1) - first) as usize;
-            let is_first = to == used;
             used = to + 1;
             if to == from {
                 continue;
             }
-            let (low, high) = self.counts.split_at_mut(from * BUCKETS);
-            let into = &mut low[to * BUCKETS..][..BUCKETS];
-            let row = &mut high[..BUCKETS];
-            if is_first {
-                into.copy_from_slice(row);
-                self.sums[to] = self.sums[from];
-            } else {
-                into.iter_mut().zip(&*row).for_each(|(a, b)| *a += b);
-                self.sums[to] += self.sums[from];
+            for OfBucket(counts) in self.counts.rows_mut() {
+                let moved = std::mem::take(&mut counts[from]);
+                counts[to] += moved;
             }
-            row.fill(0);
-            self.sums[from] = 0;
+            let moved = std::mem::take(&mut self.sums[from]);
+            self.sums[to] += moved;
         }
         (self.first, self.used, self.shift) = (first, used, self.shift + 1);
     }
@@ -151,48 +156,51 @@ impl Batches {
         let (first, last) = range(self, &other);
         // Rows move up, to make room at the front.
         let up = (self.first - first) as usize;
-        self.counts.rotate_right(up * BUCKETS);
+        let rows = self.counts.rows_mut().iter_mut();
+        rows.for_each(|OfBucket(counts)| counts.rotate_right(up));
         self.sums.rotate_right(up);
         let at = (other.first - first) as usize;
-        let rows = &mut self.counts[at * BUCKETS..];
-        rows.iter_mut()
-            .zip(&other.counts[..other.used * BUCKETS])
-            .for_each(|(a, b)| *a += b);
+        for (bucket, OfBucket(more)) in other.counts.iter() {
+            let counts = self.counts.at(bucket).0[at..].iter_mut();
+            counts.zip(&more[..other.used]).for_each(|(a, b)| *a += b);
+        }
         self.sums[at..]
             .iter_mut()
             .zip(&other.sums[..other.used])
             .for_each(|(a, b)| *a += b);
         (self.first, self.used) = (first, (last - first) as usize);
-        self.row = (self.used - 1) * BUCKETS;
         self.end = (self.first + self.used as u64) << self.shift;
     }
 
-    fn rows(&self) -> impl Iterator<Item = &[u32]> {
-        self.counts.chunks_exact(BUCKETS).take(self.used)
+    /// Requests by batch, of the latency buckets from `bucket` on.
+    fn requests_from(&self, bucket: usize) -> Vec<f64> {
+        let mut sums = vec![0u64; self.used];
+        for (_, OfBucket(counts)) in self.counts.iter().filter(|(b, _)| *b >= bucket) {
+            let counts = counts.iter().map(|&n| u64::from(n));
+            sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+        }
+        sums.into_iter().map(|n| n as f64).collect()
     }
 
     fn requests(&self) -> Vec<f64> {
-        let sum = |row: &[u32]| row.iter().map(|&n| n as f64).sum();
-        self.rows().map(sum).collect()
+        self.requests_from(0)
     }
 
     /// Inflation: variance of the number of requests beyond a latency, relative to that of independent
     /// requests. The latency is the one that a share `beyond` of all requests exceed. Also returns the
     /// underlying estimate. None if all latencies are equal.
     fn inflation(&self, beyond: f64) -> Option<(f64, Variance)> {
-        let mut of_bucket = vec![0u64; BUCKETS];
-        for row in self.rows() {
-            of_bucket
-                .iter_mut()
-                .zip(row)
-                .for_each(|(sum, &n)| *sum += n as u64);
-        }
-        let all: u64 = of_bucket.iter().sum();
+        let of_bucket = |(bucket, row): (usize, &OfBucket)| {
+            let n: u64 = row.0.iter().map(|&n| u64::from(n)).sum();
+            (bucket, n)
+        };
+        let of_bucket: Vec<(usize, u64)> = self.counts.iter().map(of_bucket).collect();
+        let all: u64 = of_bucket.iter().map(|(_, n)| n).sum();
         // The bucket boundary with the closest number of requests beyond it.
         let mut above = all;
         let mut edges = Vec::new();
-        for (edge, n) in of_bucket.iter().enumerate() {
-            if *n > 0 && above < all {
+        for (edge, n) in of_bucket {
+            if above < all {
                 edges.push((edge, above));
             }
             above -= n;
@@ -202,12 +210,8 @@ impl Batches {
         let far = |above: u64| libm::fabs(odds(above as f64 / all as f64) - wanted);
         let (edge, above) = *edges.iter().min_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
         let share = above as f64 / all as f64;
-        let of_row = |row: &[u32]| {
-            let n: f64 = row.iter().map(|&n| n as f64).sum();
-            let slow: f64 = row[edge..].iter().map(|&n| n as f64).sum();
-            slow - share * n
-        };
-        let apart: Vec<f64> = self.rows().map(of_row).collect();
+        let slow = self.requests_from(edge).into_iter().zip(self.requests());
+        let apart: Vec<f64> = slow.map(|(slow, n)| slow - share * n).collect();
         let variance = variance(&apart, wave(&self.latencies_apart().0));
         let independent = all as f64 * share * (1.0 - share);
         Some(((variance.of_sum / independent).max(0.1), variance))
@@ -299,7 +303,7 @@ fn half(apart: &[f64]) -> Result<f64, TooShort> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::tail::bucket;
+    use crate::stats::by_bucket::bucket;
     use firstread_core::Stream;
 
     /// Requests of a single-server queue with Poisson arrivals and service of 90 us: end and latency of each
@@ -533,7 +537,7 @@ mod tests {
                     assert_eq!(one.shift, whole.shift, "seed {seed}");
                     let key = |b: &Batches| (b.first, b.used, b.requests(), b.sums);
                     assert_eq!(key(&one), key(&whole), "seed {seed}");
-                    assert_eq!(one.counts, whole.counts, "seed {seed}");
+                    assert!(one.counts.iter().eq(whole.counts.iter()), "seed {seed}");
                 }
             }
             let n: f64 = whole.requests().iter().sum();

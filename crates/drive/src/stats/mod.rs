@@ -3,7 +3,9 @@
 pub mod amplification;
 mod areas;
 mod batches;
+mod by_bucket;
 mod counted;
+mod histogram;
 mod memory;
 mod modes;
 pub mod rates;
@@ -21,19 +23,19 @@ pub use rates::{Depths, RatesByDirection};
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};
-use hdrhistogram::Histogram;
 
 use self::batches::{Batches, TooShort};
-use self::counted::{Counted, growing, record_growing};
-use self::tail::bucket;
+use self::by_bucket::bucket;
+use self::counted::Counted;
+use self::histogram::{Histogram, lowest_equivalent};
 use crate::hardware::charge::NsByCause;
 
-/// Requests of one direction.
-#[derive(Clone, Debug)]
+/// Requests of one direction. A direction without a request takes no memory beside this.
+#[derive(Clone, Debug, Default)]
 pub struct Latencies {
     counted: Counted,
-    /// Requests that ended in an error. Empty until the first error, because the histogram grows.
-    lost: Histogram<u64>,
+    /// Requests that ended in an error.
+    lost: Histogram,
     batches: Batches,
     sum_ns: u128,
     /// Bytes moved by requests that ended without an error.
@@ -63,19 +65,6 @@ pub struct Percentile {
     pub among_errors: bool,
 }
 
-impl Default for Latencies {
-    fn default() -> Latencies {
-        Latencies {
-            counted: Counted::default(),
-            lost: growing(),
-            batches: Batches::default(),
-            sum_ns: 0,
-            bytes: 0,
-            tail: Tail::default(),
-        }
-    }
-}
-
 impl Latencies {
     /// A request of `bytes` ended without an error after `latency`, with the breakdown `parts`.
     #[inline(always)] // Once for a request that ended without an error.
@@ -92,7 +81,7 @@ impl Latencies {
     #[cold]
     pub(crate) fn record_lost(&mut self, now: Ns, latency: Ns, parts: &NsByCause) {
         self.record(now, latency, 0, parts);
-        record_growing(&mut self.lost, latency.0);
+        counted::record_lost(&mut self.lost, latency.0);
     }
 
     /// Completes the statistics at the end of the run: must be called before figures are read.
@@ -119,19 +108,11 @@ impl Latencies {
     }
     /// Standard deviation (ns), to the precision of the histogram.
     pub fn stdev_ns(&self) -> f64 {
-        if self.count() == 0 {
-            0.0
-        } else {
-            self.counted.histogram().stdev()
-        }
+        self.counted.histogram().stdev()
     }
     /// Shortest latency (ns); 0 if there is none.
     pub fn min_ns(&self) -> u64 {
-        if self.count() == 0 {
-            0
-        } else {
-            self.counted.histogram().min()
-        }
+        self.counted.histogram().min()
     }
     /// Longest latency (ns).
     pub fn max_ns(&self) -> u64 {
@@ -148,16 +129,10 @@ impl Latencies {
                 .value_at_quantile((rank / n.max(1.0)).clamp(0.0, 1.0))
         };
         let ns = self.counted.histogram().value_at_quantile(p);
-        let from = |histogram: &Histogram<u64>| match histogram.max() < ns {
-            true => 0.0,
-            false => histogram.count_between(ns, u64::MAX) as f64,
-        };
+        let from = |histogram: &Histogram| histogram.count_from(ns) as f64;
         let (interval_ns, requests_needed) = match self.batches.ranks(1.0 - p) {
             Ok(half) => {
-                let low = self
-                    .counted
-                    .histogram()
-                    .lowest_equivalent(at((n * p - half).floor()));
+                let low = lowest_equivalent(at((n * p - half).floor()));
                 let ends = (low, at((n * p + half).ceil()));
                 (Some(ends), None)
             }
@@ -196,18 +171,13 @@ impl Latencies {
     /// The distribution: highest latency (ns) and number of requests of each non-empty bucket, in ascending
     /// order.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.counted
-            .histogram()
-            .iter_recorded()
-            .map(|b| (b.value_iterated_to(), b.count_at_value()))
+        self.counted.histogram().recorded()
     }
 
     /// Adds the requests of `other`.
     pub fn merge(&mut self, other: &Latencies) {
         self.counted.merge(&other.counted);
-        self.lost
-            .add(&other.lost)
-            .expect("the histogram grows to the longest latency");
+        self.lost.merge(&other.lost);
         self.batches.merge(&other.batches);
         self.sum_ns += other.sum_ns;
         self.bytes += other.bytes;
@@ -259,6 +229,16 @@ impl Report {
     /// needed the rest of a mapping unit.
     pub fn uncorrectable(&self) -> u64 {
         self.read.lost() + self.write.lost()
+    }
+
+    /// Reserves memory for all latencies, so that recording one allocates none.
+    pub(crate) fn reserve(&mut self) {
+        for op in [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush] {
+            let latencies = self.direction(op);
+            latencies.counted.reserve();
+            latencies.tail.reserve();
+            latencies.batches.reserve();
+        }
     }
 
     /// Restarts all counts.

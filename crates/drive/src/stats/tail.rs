@@ -1,15 +1,10 @@
 //! Causes of the latency of the slowest requests.
 
+use super::by_bucket::ByBucket;
 use crate::hardware::charge::{CAUSES, NsByCause};
 
-/// Sub-buckets per octave of latency: a bucket is 3 % wide.
-const SUB: u32 = 32;
-const SUB_BITS: u32 = SUB.ilog2();
-/// Total number of buckets.
-pub(super) const BUCKETS: usize = (65 - SUB_BITS as usize) * SUB as usize;
-
 /// Nanoseconds by cause, summed over the requests of a latency bucket; three cache lines.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket {
     count: u64,
@@ -17,9 +12,9 @@ struct Bucket {
 }
 
 /// Causes by latency.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tail {
-    buckets: Vec<Bucket>,
+    buckets: ByBucket<Bucket>,
 }
 
 /// Causes of the latency of the slowest requests.
@@ -31,25 +26,16 @@ pub struct TailShare {
     pub share: [f64; CAUSES],
 }
 
-impl Default for Tail {
-    fn default() -> Tail {
-        Tail {
-            buckets: vec![
-                Bucket {
-                    count: 0,
-                    parts: [0; CAUSES]
-                };
-                BUCKETS
-            ],
-        }
-    }
-}
-
 impl Tail {
+    /// Reserves memory for all latencies.
+    pub(super) fn reserve(&mut self) {
+        self.buckets.reserve();
+    }
+
     /// A request of latency bucket `bucket` with the breakdown `parts`.
     #[inline(always)] // Once in `Latencies::record`.
     pub(super) fn record(&mut self, bucket: usize, parts: &NsByCause) {
-        let bucket = &mut self.buckets[bucket];
+        let bucket = self.buckets.at(bucket);
         bucket.count += 1;
         for (sum, part) in bucket.parts.iter_mut().zip(parts) {
             *sum += part;
@@ -58,7 +44,8 @@ impl Tail {
 
     /// Adds the requests of `other`.
     pub(crate) fn merge(&mut self, other: &Tail) {
-        for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
+        for (bucket, more) in other.buckets.iter() {
+            let bucket = self.buckets.at(bucket);
             bucket.count += more.count;
             for (sum, part) in bucket.parts.iter_mut().zip(&more.parts) {
                 *sum += part;
@@ -68,11 +55,11 @@ impl Tail {
 
     /// The slowest `fraction` of all requests; none if there are no requests.
     pub fn slowest(&self, fraction: f64) -> Option<TailShare> {
-        let total: u64 = self.buckets.iter().map(|b| b.count).sum();
+        let total: u64 = self.buckets.rows().iter().map(|b| b.count).sum();
         let wanted = ((total as f64 * fraction).ceil() as u64).max(1);
         let mut requests = 0;
         let mut parts = [0u64; CAUSES];
-        for bucket in self.buckets.iter().rev().filter(|b| b.count > 0) {
+        for (_, bucket) in self.buckets.iter().rev() {
             requests += bucket.count;
             for (sum, part) in parts.iter_mut().zip(&bucket.parts) {
                 *sum += part;
@@ -89,31 +76,10 @@ impl Tail {
     }
 }
 
-/// The bucket of a latency.
-#[inline]
-pub(super) fn bucket(latency_ns: u64) -> usize {
-    if latency_ns < 2 * SUB as u64 {
-        return latency_ns as usize;
-    }
-    let octave = latency_ns.ilog2() - SUB_BITS;
-    let sub = (latency_ns >> octave) as u32 - SUB;
-    ((octave + 1) * SUB + sub) as usize
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::by_bucket::bucket;
     use super::*;
-
-    #[test]
-    fn model_buckets_rise_with_latency() {
-        let mut last = 0;
-        for latency in (0..100_000u64).chain((17..64).map(|b| (1 << b) - 1)) {
-            let b = bucket(latency);
-            assert!(b >= last, "latency {latency}");
-            last = b;
-        }
-        assert!(bucket(u64::MAX) < Tail::default().buckets.len());
-    }
 
     #[test]
     fn formula_slowest_takes_the_slowest() {

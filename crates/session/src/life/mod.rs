@@ -149,3 +149,6 @@ impl Life {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,4 +150,47 @@ mod tests {
             );
         }
     }
+
+    /// Blocks lie on one die after another, the drive is as warm as the study says, and each drive has chips of its own.
+    #[test]
+    fn model_blocks_are_spread_over_dies_at_the_temperature_of_the_study() {
+        let measured = |temperature: &str| {
+            let text = format!(
+                "{}[[correlation]]\nid = \"pairs\"\ntitle = \"Pairs\"\npaper = \"none\"\nvariant = \"tlc\"\n\
+                 temperature = \"{temperature}\"\npe_cycles = \"500\"\nage = [\"1d\", \"30d\", \"90d\"]\n\
+                 blocks = 4\nwordlines = 2\ndrives = 2\n",
+                include_str!("cells.toml"),
+            );
+            let study = Study::parse("t", &text).unwrap();
+            let mut points = Points::default();
+            let all = measure(&study, &chosen(&study, &[]), &mut points, &|| {}).unwrap();
+            let of = |c: &characterize::Correlation| (c.valley, c.points.clone());
+            let drives = all[0].drives.iter();
+            drives
+                .map(|pairs| pairs.iter().map(of).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        };
+        let profile = profile("tlc-48l", &[]).unwrap();
+        let days = [1, 30, 90].map(|d| Ns(d * 86_400_000_000_000));
+        for celsius in [30.0, 55.0] {
+            let found = measured(&celsius.to_string());
+            assert_eq!(found.len(), 2);
+            for (seed, found) in (1..).zip(&found) {
+                let mut medium = Medium::new(profile.chip.clone(), profile.geometry, seed).unwrap();
+                medium.set_temperature(Ns::ZERO, celsius).unwrap();
+                let blocks: Vec<_> = (0..4u16)
+                    .map(|i| (DieId(i), SuperblockId(i.into())))
+                    .collect();
+                let all = sentinel_correlations(&medium, profile.mode, 500, &days, &blocks, 2);
+                let all: Vec<_> = all
+                    .unwrap()
+                    .into_iter()
+                    .map(|c| (c.valley, c.points))
+                    .collect();
+                assert_eq!(found, &all, "drive {seed} at {celsius} degC");
+            }
+            assert_ne!(found[0], found[1]);
+        }
+        assert_ne!(measured("30"), measured("55"));
+    }
 }

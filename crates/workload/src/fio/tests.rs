@@ -475,6 +475,103 @@ fn modifiers_parse() {
 }
 
 #[test]
+fn formula_a_rate_of_zero_is_none() {
+    let rates = |options: &str| job(options).rate;
+    let iops = |n| Rate::Iops(n);
+    assert_eq!(rates("rate=0"), [Rate::Unlimited; 3]);
+    assert_eq!(rates("rate_iops=0"), [Rate::Unlimited; 3]);
+    assert_eq!(
+        rates("rate_iops=100,0"),
+        [iops(100), Rate::Unlimited, Rate::Unlimited]
+    );
+    // It lifts the rate that was given before, of either kind, in its direction alone.
+    assert_eq!(rates("rate=1m rate=0"), [Rate::Unlimited; 3]);
+    let reads = [
+        iops(100),
+        Rate::BytesPerSecond(1 << 20),
+        Rate::BytesPerSecond(1 << 20),
+    ];
+    assert_eq!(rates("rate=1m rate=0,1m,1m rate_iops=100,,"), reads);
+    let both = error("[a]\nrate=1m\nrate_iops=100\n");
+    assert!(
+        both.contains("`rate` and `rate_iops` for the same direction"),
+        "{both}"
+    );
+}
+
+/// An alignment turns the map off: positions lie closer than blocks, so blocks overlap and no map can visit each once.
+#[test]
+fn formula_an_alignment_turns_the_map_off() {
+    let map = |options: &str| job(&format!("rw=randread {options}")).random_map;
+    assert!(map("bs=16k"));
+    assert!(!map("bs=16k blockalign=4k"));
+    assert!(!map("norandommap"));
+    let text = "[j]\nrw=randread\nbs=16k\nblockalign=4k\n";
+    let notices = parse("t", text).unwrap().notices;
+    assert!(
+        notices[0]
+            .text
+            .contains("`blockalign` turns the random map off")
+    );
+    // A sequential job has none to turn off.
+    assert!(job("rw=read blockalign=4k").random_map);
+}
+
+/// `fill_device` is all of the drive behind the offset, whatever size is given.
+#[test]
+fn formula_a_filled_device_has_no_other_size() {
+    for size in [
+        "size=1m",
+        "size=10%",
+        "filesize=1m",
+        "size=2m filesize=1m",
+        "",
+    ] {
+        let spec = job(&format!("rw=write {size} fill_device=1"));
+        assert_eq!((spec.size, spec.file_size), (None, None), "{size}");
+        let stream = crate::JobStream::new(&spec, 64 << 20, 1).unwrap();
+        assert_eq!(stream.region_bytes(), (0, 64 << 20), "{size}");
+    }
+    assert_eq!(job("filesize=1m fill_device=0").file_size, Some(1 << 20));
+}
+
+#[test]
+fn formula_a_share_of_writes_is_one_of_reads() {
+    for write in [0, 30, 100] {
+        assert_eq!(
+            job(&format!("rw=randrw rwmixwrite={write}")).read_percent,
+            100 - write
+        );
+        assert_eq!(
+            job(&format!("rw=randrw rwmixread={write}")).read_percent,
+            write
+        );
+    }
+    assert_eq!(job("rw=randrw rwmixread=70 rwmixwrite=30").read_percent, 70);
+}
+
+#[test]
+fn formula_zones_of_a_job_are_as_long_as_what_is_moved_unless_told() {
+    let strides = |options: &str| {
+        let s = job(&format!("rw=read {options}")).strides;
+        s.map(|s| (s.move_bytes, s.zone_bytes, s.skip_bytes))
+    };
+    assert_eq!(strides(""), None);
+    assert_eq!(strides("zonesize=64k"), Some((65_536, 65_536, 0)));
+    assert_eq!(
+        strides("zonesize=64k zonerange=128k zoneskip=8k"),
+        Some((65_536, 131_072, 8_192))
+    );
+    assert_eq!(strides("zonesize=64k zonemode=none"), None);
+}
+
+#[test]
+fn formula_zones_in_bytes_have_sizes() {
+    let e = error("[a]\nrandom_distribution=zoned_abs:50/1m:50/\n");
+    assert!(e.starts_with("job.fio:2: random_distribution="), "{e}");
+}
+
+#[test]
 fn reports_group_as_in_fio() {
     let reports = |text: &str| -> Vec<(u32, u32)> {
         let w = parse("t", text).unwrap();

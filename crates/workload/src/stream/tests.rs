@@ -425,6 +425,98 @@ fn equal_gaps_are_exact() {
     assert_eq!(due("rw=read rate_iops=,100", 3), [0, 0, 0]);
 }
 
+/// Clones lie one increment after another, in bytes or percent.
+#[test]
+fn formula_clones_are_an_increment_apart() {
+    for (increment, bytes) in [
+        ("1m", MIB),
+        ("10%", 6 * MIB + (MIB >> 2) + (MIB >> 3) + (24 << 10)),
+    ] {
+        let text =
+            format!("[j]\nrw=read\noffset=2m\noffset_increment={increment}\nsize=1m\nnumjobs=5\n");
+        let jobs = fio::parse("t", &text).unwrap().jobs;
+        for (clone, job) in (0..).zip(&jobs) {
+            let (start, len) = JobStream::new(job, 64 * MIB, 1).unwrap().region_bytes();
+            assert_eq!(
+                (start, len),
+                (2 * MIB + clone * bytes, MIB),
+                "{increment}, clone {clone}"
+            );
+        }
+    }
+}
+
+#[test]
+fn formula_no_share_of_random_requests_is_a_sequence() {
+    let all = offsets("rw=randread percentage_random=0 io_size=1g", GIB, 3_000);
+    assert!(all.windows(2).all(|w| w[1] == w[0] + 4096));
+    let few = offsets("rw=randread percentage_random=1 io_size=1g", GIB, 3_000);
+    assert!(few.windows(2).any(|w| w[1] != w[0] + 4096));
+}
+
+/// A request is due when as many bytes or requests as came before it have had their time: exactly, rounded down.
+#[test]
+fn model_equal_gaps_do_not_drift() {
+    let draws = firstread_core::Stream::new(1).named("rates");
+    for i in 0..60 {
+        let rate = 1_000 + draws.at(i).below(1 << (10 + i % 24));
+        let bytes = 512 * (1 + draws.at(i).at(1).below(64));
+        let by_bytes = i % 2 == 0;
+        let (option, each) = if by_bytes {
+            ("rate", bytes)
+        } else {
+            ("rate_iops", 1)
+        };
+        let options = format!("rw=randread bs={bytes} {option}={rate} io_size=1g");
+        for (n, request) in (0..).zip(stream(&options, GIB).take(300)) {
+            let due = u128::from(n * each) * 1_000_000_000 / u128::from(rate);
+            assert_eq!(
+                u128::from(request.not_before_ns),
+                due,
+                "{options}, request {n}"
+            );
+        }
+    }
+}
+
+/// The first arrival of a Poisson process is as far from the start as two are from each other.
+#[test]
+fn formula_the_first_poisson_arrival_is_random_too() {
+    const SEEDS: u64 = 2_000;
+    let first = |seed| {
+        let options = "rw=randread rate_iops=10000 rate_process=poisson";
+        let mut stream = spec_stream(options, GIB, seed).unwrap();
+        stream.next().unwrap().not_before_ns as f64
+    };
+    let mean = (0..SEEDS).map(first).sum::<f64>() / SEEDS as f64;
+    // Five standard deviations of the mean.
+    assert!((mean / 100_000.0 - 1.0).abs() < 0.112, "{mean}");
+}
+
+#[test]
+fn formula_a_zone_without_a_block_is_refused() {
+    for (zones, number) in [
+        ("zoned:50/0:50/100", 1),
+        ("zoned:100/100:0/0", 0),
+        ("zoned_abs:50/4k:50/512", 2),
+    ] {
+        let options = format!("rw=randread random_distribution={zones} bs=4k");
+        match (spec_stream(&options, GIB, 1), number) {
+            (Ok(_), 0) => {}
+            (Err(e), 1..) => assert!(
+                e.to_string().contains(&format!(
+                    "zone {number} of random_distribution holds no block"
+                )),
+                "{e}"
+            ),
+            (other, _) => panic!(
+                "{zones}: {:?}",
+                other.map(|_| ()).map_err(|e| e.to_string())
+            ),
+        }
+    }
+}
+
 #[test]
 fn with_a_rate_for_both_directions_each_gets_its_own() {
     let all: Vec<Request> = stream("rw=randrw rate_iops=3000,1000 rwmixread=50", GIB)

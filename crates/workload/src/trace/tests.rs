@@ -725,6 +725,140 @@ fn a_cut_or_corrupt_vscsi_record_is_an_error_with_its_byte() {
     );
 }
 
+/// Every operation code of SBC-3 that moves data, each in a record of its own, in both versions: read and write of 6,
+/// 10, 12 and 16 bytes, write and verify of 10, 12 and 16 bytes, synchronize cache of 10 and 16 bytes.
+#[test]
+fn golden_every_operation_code_of_vscsi_that_moves_data() {
+    use HostOp::{Flush, Read, Write};
+    let codes: [(u16, HostOp); 13] = [
+        (0x08, Read),
+        (0x28, Read),
+        (0xa8, Read),
+        (0x88, Read),
+        (0x0a, Write),
+        (0x2a, Write),
+        (0xaa, Write),
+        (0x8a, Write),
+        (0x2e, Write),
+        (0xae, Write),
+        (0x8e, Write),
+        (0x35, Flush),
+        (0x91, Flush),
+    ];
+    for version in [1u16, 2] {
+        let mut bytes = Vec::new();
+        for (i, (code, _)) in (0u64..).zip(codes) {
+            let head: [&[u8]; 5] = [
+                &code.to_le_bytes(),
+                &(version << 8).to_le_bytes(),
+                &(i as u32).to_le_bytes(),
+                &4096u32.to_le_bytes(),
+                &1u32.to_le_bytes(),
+            ];
+            // Version 1 has the command after the numbers, version 2 before them.
+            let order = if version == 1 {
+                [2, 3, 4, 0, 1]
+            } else {
+                [0, 1, 2, 3, 4]
+            };
+            order.iter().for_each(|&n| bytes.extend_from_slice(head[n]));
+            for number in [8 * i, 1_000_000 + i] {
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+            bytes.resize(bytes.len() + if version == 1 { 0 } else { 8 }, 0);
+        }
+        let (records, notices, error) = read(&bytes, TraceOptions::default());
+        assert_eq!((error, notices), (None, vec![]), "version {version}");
+        let ops: Vec<HostOp> = records.iter().map(|r| r.op).collect();
+        assert_eq!(ops, codes.map(|(_, op)| op), "version {version}");
+        for (i, r) in (0u64..).zip(&records) {
+            let (offset, len) = if r.op == Flush {
+                (0, 0)
+            } else {
+                (4096 * i, 4096)
+            };
+            assert_eq!(
+                (r.time_ns, r.offset_bytes, r.len_bytes),
+                (1_000 * i, offset, len)
+            );
+        }
+    }
+}
+
+/// Every device that Linux has, 12 bits of major and 20 bits of minor number, is told apart, and a larger one is refused.
+#[test]
+fn formula_devices_of_blkparse_are_those_of_linux() {
+    let of = |device: &str| format!("{device} 0 1 0.5 1 Q R 8 + 8 [x]\n");
+    for (device, is) in [
+        ("0,0", 0),
+        ("8,16", 8 << 20 | 16),
+        ("4095,1048575", u32::MAX),
+    ] {
+        let (records, _, error) = read(of(device).as_bytes(), TraceOptions::default());
+        assert_eq!((error, records[0].device), (None, is), "{device}");
+    }
+    for device in ["4096,0", "0,1048576", "4295032832,1", "1,4295032832"] {
+        // The first line tells the format; the second one is wrong.
+        let text = of("8,0") + &of(device);
+        let expected = format!("t:2: blkparse column `device`: `{device}` is too large");
+        assert_eq!(error(&text), expected);
+    }
+}
+
+/// Times that go back are given the highest time before them, however far they go back and come again.
+#[test]
+fn model_clamped_times_are_the_running_maximum() {
+    let draws = firstread_core::Stream::new(1).named("times");
+    let times: Vec<u64> = (0..500)
+        .map(|i| 1_000 + 10 * i + draws.at(i).below(200))
+        .collect();
+    let line = |t: &u64| format!("1,W,0,512,{t}\n");
+    let text: String = times.iter().map(line).collect();
+    let options = TraceOptions {
+        on_time_back: TimeBack::Clamp,
+        ..TraceOptions::default()
+    };
+    let (records, notices, error) = read(text.as_bytes(), options);
+    assert_eq!(error, None);
+    let mut highest = times[0];
+    let mut clamped = 0;
+    for (record, time) in records.iter().zip(&times) {
+        clamped += u64::from(*time < highest);
+        highest = highest.max(*time);
+        assert_eq!(record.time_ns, (highest - times[0]) * 1_000);
+    }
+    assert_eq!(records.len(), times.len());
+    assert!(clamped > 100, "{clamped}");
+    assert!(
+        notices
+            .iter()
+            .any(|n| n.contains(&format!("{clamped} records have a time before")))
+    );
+}
+
+/// Flushes have a device, too: those of others are left out as other requests are.
+#[test]
+fn formula_flushes_of_other_devices_are_left_out() {
+    let text = "259,1 0 1 0.0 1 Q WS 8 + 8 [x]\n259,2 0 2 0.1 1 Q FWS [x]\n259,1 0 3 0.2 1 Q FWS 0 + 0 [x]\n\
+                259,2 0 4 0.3 1 Q RS 8 + 8 [x]\nThroughput (R/W): 1KiB/s / 1KiB/s\nEvents (x): 4 entries\n";
+    for (minor, ops) in [
+        (1, [HostOp::Write, HostOp::Flush]),
+        (2, [HostOp::Flush, HostOp::Read]),
+    ] {
+        let options = TraceOptions {
+            device: Some(259 << 20 | minor),
+            ..TraceOptions::default()
+        };
+        let (records, notices, error) = read(text.as_bytes(), options);
+        assert_eq!(error, None);
+        assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), ops);
+        assert!(
+            notices[0].contains("2 requests of other devices"),
+            "{notices:?}"
+        );
+    }
+}
+
 #[test]
 fn addresses_past_the_drive_fail_or_wrap() {
     let text = "0 0 100 8 1\n5 0 1000 16 0\n9 0 1023 8 0\n";
