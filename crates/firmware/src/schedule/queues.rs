@@ -517,6 +517,45 @@ mod tests {
         }
     }
 
+    /// A program in turns that runs on while no host read waits, until one comes: what it still runs is a turn.
+    #[test]
+    fn sequence_the_rest_of_a_run_is_a_turn() {
+        let mut die = OneDie::new(false);
+        let program = die.suspended_program(Ns(1_000_000));
+        let now = Ns(1_000_000) + MAX_WAIT;
+        die.push(now, Priority::Host);
+        assert_eq!(die.start(now), Some((program, true)), "it takes turns");
+        die.queues.stops(now, DIE);
+        let mut now = now + Ns(400_000);
+        die.queues.suspended(DIE, program, Ns(4_000_000));
+        let (read, _) = die.start(now).unwrap();
+        assert_eq!(die.jobs[read].priority, Priority::Host);
+        die.free();
+        // No host read waits any more.
+        now = now + Ns(100_000);
+        assert_eq!(die.start(now), Some((program, true)));
+        // One comes after two milliseconds, and the program stops after another 400 us.
+        now = now + Ns(2_000_000);
+        die.push(now, Priority::Host);
+        die.queues.stops(now, DIE);
+        now = now + Ns(400_000);
+        die.queues.suspended(DIE, program, Ns(1_600_000));
+        let rest = now + Ns(3 * 400_000);
+        while now < rest {
+            die.push(now, Priority::Host);
+            let (read, _) = die.start(now).unwrap();
+            assert_eq!(
+                die.jobs[read].priority,
+                Priority::Host,
+                "at {now:?}, before {rest:?}"
+            );
+            die.free();
+            now = now + Ns(100_000);
+        }
+        die.push(now, Priority::Host);
+        assert_eq!(die.start(now), Some((program, true)));
+    }
+
     /// The longest wait comes first, whoever waits.
     #[test]
     fn sequence_the_longest_wait_takes_the_turn() {
