@@ -1,0 +1,158 @@
+//! Whether writes of any size and offset are paced as writes of whole slots are: those that change a slot in part have to
+//! read its old data first.
+
+use core::fmt::Write;
+
+use firstread_core::{HostOp, Stream};
+use firstread_drive::Precondition;
+use firstread_testkit::{Scripted, aged, drive, play, profile};
+
+use crate::paced::{Load, worst_write};
+use crate::writes::{SMALL_BENCH, TRIMS};
+
+/// Drives, cut down to 64 superblocks of a few thousand slots. Schemes are those that the drives have.
+const SMALL: &[(&str, &[&str])] = &[
+    ("bench-4g", SMALL_BENCH),
+    (
+        "raro-femu",
+        &[
+            "geometry.blocks_per_plane=64",
+            "geometry.wordlines_per_block=32",
+            "capacity=384 MiB",
+        ],
+    ),
+    (
+        "dwr-256g",
+        &[
+            "geometry.channels=4",
+            "geometry.chips_per_channel=1",
+            "geometry.blocks_per_plane=64",
+            "geometry.wordlines_per_block=16",
+            "capacity=340 MiB",
+            "chip.failures.factory_bad=0 %",
+        ],
+    ),
+    (
+        "ct-qlc",
+        &[
+            "geometry.channels=4",
+            "geometry.chips_per_channel=1",
+            "geometry.dies_per_chip=1",
+            "geometry.planes=2",
+            "geometry.blocks_per_plane=64",
+            "geometry.wordlines_per_block=32",
+            "capacity=600 MiB",
+            "chip.failures.factory_bad=0 %",
+        ],
+    ),
+];
+
+/// The factor on the queue.
+const QUEUES: f64 = 2.0;
+/// Slots in flight at most: a quarter of the smallest superblock.
+const MOST_IN_FLIGHT: u64 = 512;
+
+/// Sizes of JESD219's enterprise workload, in percent.
+const JESD219: &str = "512/4:1k/1:1536/1:2k/1:2560/1:3k/1:3584/1:4k/67:8k/10:16k/7:32k/3:64k/3";
+
+/// Mean slots of 4 KiB that a write of [`JESD219`] touches, and one more where it begins within a slot.
+const JESD219_SLOTS: u64 = 5;
+
+/// A load on `drive` with the `set` of it: size, offset, law, depth, write cache and trims are drawn from `seed`. Whole
+/// slots of 4 KiB that it writes are about `slots`.
+fn drawn(drive: &'static str, set: &[&str], seed: u64, slots: u64) -> Load {
+    let stream = Stream::new(seed).named("partial writes");
+    let draw = |what: &str, of: u64| stream.named(what).below(of);
+    let mut job = String::new();
+    let sectors = match draw("size", 4) {
+        0 => 1 + draw("sectors", 7),
+        1 => 8 * (1 + draw("slots", 4)),
+        2 => 1 + draw("sectors", 128),
+        _ => 0,
+    };
+    let touched = match sectors {
+        0 => {
+            writeln!(job, "bssplit={JESD219}").unwrap();
+            JESD219_SLOTS
+        }
+        sectors => {
+            writeln!(job, "bs={}", 512 * sectors).unwrap();
+            1 + sectors / 8
+        }
+    };
+    // A write begins at any sector, at any kilobyte, or at a slot or one kilobyte behind its start.
+    job += match draw("align", 4) {
+        0 => "blockalign=512\n",
+        1 => "blockalign=1k\n",
+        2 => "blockalign=4k\n",
+        _ => "blockalign=4k\noffset=1k\n",
+    };
+    let (law, precondition) = match draw("law", 3) {
+        0 => ("", Precondition::Random),
+        1 => ("random_distribution=zipf:1.1\n", Precondition::Zipf(1.1)),
+        _ => (
+            "random_distribution=zoned:50/5:30/15:20/80\n",
+            Precondition::None,
+        ),
+    };
+    writeln!(job, "{law}number_ios={}", slots / touched).unwrap();
+    if draw("trims", 3) == 0 {
+        job += TRIMS;
+    }
+    let mut set: Vec<String> = set.iter().map(|s| s.to_string()).collect();
+    if draw("cache", 4) == 0 {
+        set.push("dram.write_cache=write-through".into());
+    }
+    Load {
+        drive,
+        set,
+        precondition,
+        depth: [16, 32, 128][draw("depth", 3) as usize].min(MOST_IN_FLIGHT / touched),
+        job,
+        seed,
+    }
+}
+
+/// Old data that are read are counted as what they are, with their retries: five to a page of a drive of this wear.
+#[test]
+fn formula_reads_of_old_data_are_counted() {
+    for (pe_cycles, retries) in [(0, 0), (60, 5)] {
+        let profile = profile("dwr-256g", &["chip.failures.factory_bad=0 %"]);
+        let mut drive = drive(profile, &aged(0, pe_cycles), 1);
+        let far = |i: u64| (i * 1_000, HostOp::Write, i * (8 << 20) + 512, 1024);
+        let script: Vec<Scripted> = (0..50).map(far).collect();
+        let counters = play(&mut drive, &script).unwrap().counters;
+        assert_eq!(counters.merge_reads, 50);
+        assert_eq!(counters.merge_retries, 50 * retries, "{pe_cycles} P/E");
+        // They are no reads of the host.
+        assert_eq!(counters.retries.iter().sum::<u64>(), 0);
+        assert_eq!(counters.host_slots_written, 50);
+    }
+}
+
+/// Loads of each drive, drawn from `seeds`: none has a write that takes longer than its bound.
+fn are_paced(seeds: core::ops::RangeInclusive<u64>, slots: u64) {
+    let mut beyond = Vec::new();
+    for seed in seeds {
+        for (nth, (drive, set)) in (0..).zip(SMALL) {
+            let load = drawn(drive, set, 10 * seed + nth, slots);
+            let (needed, message) = worst_write(&load, QUEUES);
+            if needed > QUEUES {
+                beyond.push(message);
+            }
+        }
+    }
+    assert!(beyond.is_empty(), "{}", beyond.join("\n"));
+}
+
+#[test]
+fn formula_no_partial_write_waits_long_for_cleaning() {
+    are_paced(1..=4, 100_000);
+}
+
+/// The same on many more draws.
+#[test]
+#[ignore = "minutes: cargo test --release -p firstread-testkit --test whole_drive -- --ignored partial"]
+fn formula_no_partial_write_of_many_waits_long_for_cleaning() {
+    are_paced(5..=40, 150_000);
+}
