@@ -76,14 +76,15 @@ pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
 /// The same without its seeds.
 pub fn configuration(setup: &Setup, outcome: &Outcome) -> String {
     format!(
-        "{} on {}, {}\n  {}{}\n  {}",
+        "{} on {}, {}\n  {}{}{}\n  {}",
         setup.input.title(),
         setup.profile.name,
         capacity(outcome.capacity_bytes),
         state_line(setup),
         cells(setup),
+        notes(setup),
         setup.schemes(),
-    ) + &notes(setup)
+    )
 }
 
 /// Lines about schemes that an option switches off, to be put below another.

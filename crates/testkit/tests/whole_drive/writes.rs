@@ -118,7 +118,7 @@ pub(crate) const SMALL_BENCH: &[&str] = &[
 
 const UNIFORM: &str = "";
 const ZIPF: &str = "random_distribution=zipf:1.1\n";
-pub(crate) const TRIMS: &str = "[t]\nrw=randtrim\nbs=64k\niodepth=1\nnorandommap\nthinktime=3ms\n\
+const TRIMS: &str = "[t]\nrw=randtrim\nbs=64k\niodepth=1\nnorandommap\nthinktime=3ms\n\
                      number_ios=200\n";
 
 /// Every scheme of the axis. The factor on the queue is one where the victims are those that were foreseen when
