@@ -25,7 +25,7 @@ use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, 
 use crate::output::human::{self, Marks, state_line};
 use crate::output::spread::Spread;
 use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
-use crate::run::{check_ends, check_one_scheme_per_axis, print_warnings};
+use crate::run::{check_ends, check_one_scheme_per_axis, print_switched_off, print_warnings};
 use crate::streams::{data, quoted};
 
 /// Examples at the end of the help.
@@ -202,6 +202,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     {
         print_warnings(&point.setup, outcome);
     }
+    print_switched_off(points.iter().map(|point| &point.setup));
     for (point, outcome) in points.iter().zip(&outcomes) {
         if let Some(outcome) = outcome {
             eprintln!("{}: {}", point.label, human::wall(outcome));
@@ -335,8 +336,10 @@ fn report(axis: &str, results: &[Compared]) -> String {
         ),
         false => format!("changes are against {}", first.label),
     };
+    let first_drives = results.iter().filter_map(|c| c.drives.first());
+    let notes: String = first_drives.map(|(setup, _)| human::notes(setup)).collect();
     let mut text = format!(
-        "{} on {}, {}{}\n{each} requests each, {}; {changes}\n\n",
+        "{} on {}, {}{}{notes}\n{each} requests each, {}; {changes}\n\n",
         setup.input.title(),
         setup.profile.name,
         state_line(setup),

@@ -114,6 +114,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         outcome => outcome?,
     };
     print_warnings(&setup, &outcome);
+    print_switched_off([&setup].into_iter());
     if let Some(folder) = &args.output.out {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
@@ -162,6 +163,7 @@ fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
     }
     if let (Some(setup), Some(outcome)) = (setups.first(), outcomes.first()) {
         print_warnings(setup, outcome);
+        print_switched_off([setup].into_iter());
     }
     let report = drives::report(&setups, &outcomes);
     let rows = setups.iter().zip(&outcomes);
@@ -219,6 +221,17 @@ pub fn print_warnings(setup: &Setup, outcome: &Outcome) {
             count(requests),
             count(limit)
         ));
+    }
+}
+
+/// Prints which schemes of these drives an option switches off, each once.
+pub fn print_switched_off<'a>(setups: impl Iterator<Item = &'a Setup>) {
+    let mut told = Vec::new();
+    for off in setups.flat_map(Setup::switched_off) {
+        if !told.contains(&off) {
+            notice(&off.to_string());
+            told.push(off);
+        }
     }
 }
 

@@ -304,6 +304,85 @@ fn model_a_life_is_the_same_in_every_command() {
     assert!(figures(&alone) == figures(&one));
 }
 
+/// A table of several drives says what schemes all have, and those of each drive that differ.
+#[test]
+fn model_a_table_of_drives_has_the_schemes_of_each() {
+    let folder = Folder::new("schemes-of-drives").with("w.fio", "[w]\nrw=randread\nbs=4k\n");
+    let line = "run w.fio --limit 100 --age 0h --drive dwr-256g,bench-4g";
+    let one = folder.run(line).ok().out;
+    let text = |out: &str, begins: &str| {
+        let found = out.lines().find(|l| l.trim_start().starts_with(begins));
+        let found = found.unwrap_or_else(|| panic!("no line `{begins}`: {out}"));
+        found
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let shared = text(&one, "read_levels=");
+    assert!(shared.contains(&"read_levels=factory".to_owned()), "{one}");
+    assert!(!shared.iter().any(|s| s.starts_with("wear=")), "{one}");
+    assert_eq!(
+        text(&one, "dwr-256g: "),
+        ["dwr-256g:", "gc_victim=cost-benefit", "wear=static"],
+        "{one}"
+    );
+    assert_eq!(
+        text(&one, "bench-4g: "),
+        ["bench-4g:", "gc_victim=fifo", "wear=none"],
+        "{one}"
+    );
+    // What a column of the table has is not said of a drive.
+    let crossed = format!("{line} --scheme wear=none,dynamic");
+    let crossed = folder.run(&crossed).ok().out;
+    assert_eq!(
+        text(&crossed, "bench-4g: "),
+        ["bench-4g:", "gc_victim=fifo"],
+        "{crossed}"
+    );
+}
+
+/// A scheme that an option switches off says so: in the report, on the standard error and in the result.
+#[test]
+fn model_what_an_option_switches_off_is_said_everywhere() {
+    let folder = Folder::new("switched-off").with("w.fio", "[w]\nrw=randwrite\nbs=16k\n");
+    let area = "w.fio --limit 50 --age 0h --drive dwr-256g --scheme area=differential";
+    let volatile = format!("{area} --set dram.write_cache=volatile");
+    let note = "area=differential: no write of the host enters the low wearing area, because `dram.write_cache` is \
+                `volatile`";
+    for (command, is_off) in [
+        (format!("run {volatile}"), true),
+        (format!("run {volatile} --drives 2"), true),
+        (format!("run {}", volatile.replace("0h", "0h,1h")), true),
+        (
+            format!(
+                "compare {}",
+                volatile.replace("=differential", "=one,differential")
+            ),
+            true,
+        ),
+        (format!("run {area}"), false),
+    ] {
+        let ran = folder.run(&command).ok();
+        assert_eq!(ran.out.contains(note), is_off, "{command}: {}", ran.out);
+        assert_eq!(
+            ran.err.matches(note).count(),
+            usize::from(is_off),
+            "{command}: {}",
+            ran.err
+        );
+    }
+    for (line, n) in [(&volatile, 1), (&area.to_owned(), 0)] {
+        let result: Value =
+            serde_json::from_str(&folder.run(&format!("run {line} --json")).ok().out).unwrap();
+        let notes = result["firstread"]["notes"].as_array().unwrap();
+        assert_eq!(notes.len(), n, "{notes:?}");
+        assert!(
+            notes.iter().all(|n| n.as_str().unwrap().starts_with(note)),
+            "{notes:?}"
+        );
+    }
+}
+
 #[test]
 fn golden_lists_that_are_refused() {
     let folder =

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use firstread_core::CellMode;
 use firstread_drive::profile::drive::Cells;
-use firstread_drive::profile::{DriveProfile, Kind, Library, Override, chip_reference, load_drive};
+use firstread_drive::profile::{
+    DriveProfile, Kind, Library, Override, SwitchedOff, chip_reference, load_drive,
+};
 use firstread_drive::{BurnIn, DriveState};
 use firstread_firmware::policy::AXES;
 
@@ -189,6 +191,11 @@ impl Setup {
     pub fn other_cells(&self) -> Option<OtherCells> {
         let cells = self.profile.cells;
         cells.notice().map(|notice| OtherCells { cells, notice })
+    }
+
+    /// What options of the drive switch off of its schemes.
+    pub fn switched_off(&self) -> Vec<SwitchedOff> {
+        self.profile.switched_off()
     }
 
     /// The schemes as `axis=name`, separated by spaces.

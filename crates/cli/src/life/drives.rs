@@ -91,7 +91,7 @@ fn text(first: &FinishedLife, all: &[FinishedLife]) -> String {
         setup.profile.name,
         capacity(setup.profile.capacity_bytes),
         human::seeds(all.iter().map(|of| &of.life.setup)),
-        setup.schemes(),
+        setup.schemes() + &human::notes(setup),
     );
     if let Some(cells) = setup.other_cells() {
         text += &format!("  {cells}\n");

@@ -6,6 +6,7 @@ use firstread_firmware::observe::Owner;
 use firstread_session::life::{Life, LifeEnd, LifeOutcome, Sample};
 
 use crate::output::format::{Side, bytes, capacity, count, rare, ratio, share, table, time};
+use crate::output::human;
 
 /// The report.
 pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
@@ -17,7 +18,7 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
         setup.profile.name,
         capacity(setup.profile.capacity_bytes),
         setup.seed,
-        setup.schemes(),
+        setup.schemes() + &human::notes(setup),
     );
     if let Some(cells) = setup.other_cells() {
         let _ = writeln!(text, "  {cells}");

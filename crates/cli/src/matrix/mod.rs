@@ -143,7 +143,8 @@ fn gather(
         .collect()
 }
 
-/// What is to be known of the runs: options that are ignored, cells that are not modelled, wear beyond a rating.
+/// What is to be known of the runs: options that are ignored, cells that are not modelled, schemes that an option switches
+/// off, wear beyond a rating.
 fn warn(points: &[Point]) {
     let mut told = Vec::new();
     let mut once = |text: String, tell: fn(&str)| {
@@ -162,6 +163,9 @@ fn warn(points: &[Point]) {
         let name = &point.setup.profile.name;
         if let Some(cells) = point.setup.other_cells() {
             once(format!("{name}: {cells}"), notice);
+        }
+        for off in point.setup.switched_off() {
+            once(format!("{name}: {off}"), notice);
         }
         if let Some(beyond) = point.setup.beyond_rating() {
             once(format!("{name}: {beyond}"), warning);

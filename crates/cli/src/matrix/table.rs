@@ -149,10 +149,9 @@ fn heading(ran: &Ran<'_>) -> String {
             .flat_map(|c| c.runs.iter().map(|(setup, _)| setup))
     };
     if let Some(first) = setups().next() {
-        let lines: [fn(&Setup) -> String; 3] = [
+        let lines: [fn(&Setup) -> String; 2] = [
             |setup| format!("drive {}", setup.profile.name),
             human::state_line,
-            Setup::schemes,
         ];
         for line in lines {
             let shown = line(first);
@@ -161,7 +160,55 @@ fn heading(ran: &Ran<'_>) -> String {
             }
         }
     }
-    text
+    text + &schemes(&setups().collect::<Vec<_>>())
+}
+
+/// The schemes that all runs have, and a line for each drive with those that differ between drives. Schemes that differ
+/// between runs of one drive are a column of the table.
+fn schemes(setups: &[&Setup]) -> String {
+    let Some(first) = setups.first() else {
+        return String::new();
+    };
+    let of = |setup: &Setup, axis: &str| setup.profile.scheme(axis).map(|c| c.scheme.name);
+    let same = |setups: &[&Setup], axis: &str| {
+        let mut all = setups.windows(2);
+        all.all(|two| of(two[0], axis) == of(two[1], axis))
+    };
+    let axes: Vec<&str> = first.profile.schemes.iter().map(|c| c.axis.name).collect();
+    let line = |setup: &Setup, axes: &mut dyn Iterator<Item = &&str>| {
+        let one = |axis: &&str| Some(format!("{axis}={}", of(setup, axis)?));
+        axes.filter_map(one).collect::<Vec<_>>().join(" ")
+    };
+    let shared = line(first, &mut axes.iter().filter(|axis| same(setups, axis)));
+    let mut text = format!("  {shared}\n");
+    let mut drives: Vec<&str> = Vec::new();
+    for setup in setups {
+        let name = setup.profile.name.as_str();
+        if drives.contains(&name) {
+            continue;
+        }
+        drives.push(name);
+        let its: Vec<&Setup> = setups
+            .iter()
+            .copied()
+            .filter(|other| other.profile.name == name)
+            .collect();
+        let own = |axis: &&&str| !same(setups, axis) && same(&its, axis);
+        let own = line(setup, &mut axes.iter().filter(own));
+        if !own.is_empty() {
+            text += &format!("  {name}: {own}\n");
+        }
+    }
+    let mut told = Vec::new();
+    for setup in setups {
+        for off in setup.switched_off() {
+            let note = format!("  {}: {off}\n", setup.profile.name);
+            if !told.contains(&note) {
+                told.push(note);
+            }
+        }
+    }
+    text + &told.concat()
 }
 
 /// A row for each run and drive: where it lies, how it ended, and its metrics. Units are in the names of columns.

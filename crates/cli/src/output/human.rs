@@ -76,14 +76,21 @@ pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
 /// The same without its seeds.
 pub fn configuration(setup: &Setup, outcome: &Outcome) -> String {
     format!(
-        "{} on {}, {}\n  {}{}\n  {}",
+        "{} on {}, {}\n  {}{}{}\n  {}",
         setup.input.title(),
         setup.profile.name,
         capacity(outcome.capacity_bytes),
         state_line(setup),
         cells(setup),
+        notes(setup),
         setup.schemes(),
     )
+}
+
+/// Lines about schemes that an option switches off, to be put below another.
+pub fn notes(setup: &Setup) -> String {
+    let off = setup.switched_off();
+    off.iter().map(|off| format!("\n  {off}")).collect()
 }
 
 /// A line about its cells, to be put below another, if they are not modelled.
@@ -452,7 +459,14 @@ fn footer(setup: &Setup, outcome: &Outcome) -> String {
     let [suspends, cancelled] = [c.suspends, c.cancelled_senses].map(count);
     let [soft, saved] = [c.soft_reads, c.soft_saved].map(count);
     let [rebuilt, rebuild_reads] = [c.rebuilt, c.rebuild_reads].map(count);
+    let [merge_reads, merge_retries] = [c.merge_reads, c.merge_retries].map(count);
     let lines = [
+        (
+            c.merge_reads,
+            format!(
+                "pages read for old data of partial writes {merge_reads}, with {merge_retries} retries"
+            ),
+        ),
         (
             c.suspends,
             format!("programs and erases suspended {suspends}"),

@@ -15,6 +15,7 @@
 //! - `load`: a drive's text to [`DriveProfile`], chip included. `schemes`: the schemes in it.
 //! - [`queues`]: its submission queues. [`heat`]: how heat is counted.
 //! - `check`: what a drive must be beyond its keys, what its schemes need among it.
+//! - [`switched_off`]: schemes that an option switches off.
 
 mod check;
 pub mod chip;
@@ -28,6 +29,7 @@ pub mod quantity;
 pub mod queues;
 pub mod reader;
 mod schemes;
+pub mod switched_off;
 
 use std::fmt;
 
@@ -42,6 +44,7 @@ pub use load::{chip_reference, load_drive};
 pub use quantity::{Dimension, Quantity, Unit};
 pub use queues::{Arbitration, QueuesProfile};
 pub use schemes::SchemeChoice;
+pub use switched_off::SwitchedOff;
 
 /// One thing that is wrong, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]

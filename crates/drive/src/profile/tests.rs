@@ -263,6 +263,23 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
     }
 }
 
+/// TLC drives that stand for products keep their read levels true, as products do, and learn them from an earlier fill.
+#[test]
+fn formula_tlc_products_read_with_levels_that_are_kept_true() {
+    use firstread_firmware::policy::AXES;
+    for name in ["a-tlc", "s-tlc"] {
+        let drive = load_drive(&Library::new(), name, &[], AXES).unwrap();
+        let ct_qlc = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        assert_eq!(drive.scheme("read_levels").unwrap().scheme.name, "ct-qlc");
+        assert_eq!(drive.history, ct_qlc.history, "{name}");
+        let entry = drive
+            .resolved
+            .iter()
+            .find(|e| e.path == "schemes.read_levels");
+        assert_ne!(entry.unwrap().source, "", "{name}: no source");
+    }
+}
+
 #[test]
 fn every_scheme_of_the_firmware_can_be_chosen() {
     use firstread_firmware::policy::AXES;

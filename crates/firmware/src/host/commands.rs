@@ -86,6 +86,13 @@ impl Commands {
         let merges = self.get(id).merges;
         self.merges.is_any_read(merges)
     }
+    /// Slots whose old version is being read, or was read for a write that has not taken effect, other than those that
+    /// write `id` needs.
+    pub(super) fn others_merge(&mut self, id: CommandId) -> u32 {
+        let merges = self.get(id).merges;
+        let own = merges.iter().filter(|&&merge| merge != merges::NONE);
+        self.merges.used() - own.count() as u32
+    }
     /// Write or trim `id`, which was being handled, waits for `wait` ahead of all others of its kind.
     pub(super) fn stall<P: Ports>(&mut self, id: CommandId, wait: Wait, ports: &mut P) {
         if self.holds_read(id) {

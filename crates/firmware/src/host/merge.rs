@@ -6,11 +6,14 @@
 //! together, commands do not wait for one another's reads, and one read serves all commands that change its
 //! slot.
 //!
+//! A write that has to read old data is paced before the read begins, not after it: a write that holds a job keeps it from
+//! the reads of the host, so it waits for no moves (`docs/firmware/cleaning.md`).
+//!
 //! A write takes effect when its slot is placed, based on the slot's contents at that moment. Data that were
 //! read are dropped if the slot was written or trimmed after the read began. Writes in flight at the same
 //! time that touch one slot may take effect in any order, as NVMe allows.
 
-use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ppa, Priority, Tag};
+use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ppa, Priority, Tag, Wait};
 
 use super::Host;
 use super::commands::bytes_between;
@@ -31,6 +34,8 @@ pub(super) enum Kept {
     Coming(u32),
     /// Uncorrectable.
     Lost,
+    /// Still on flash: the write has to wait before it may read them.
+    Waits(Wait),
     /// Still on flash: no job is left to read them.
     NoJob,
 }
@@ -58,6 +63,11 @@ impl Host {
             merge = NONE;
         }
         if merge == NONE {
+            // Two writes of one slot take two slots of the buffer, so each of them is paced.
+            let FlashStore { place, shared, .. } = &mut lower.store;
+            if let Some(wait) = place.waits_before_merge(self.commands.others_merge(id), shared) {
+                return Kept::Waits(wait);
+            }
             merge = match self.commands.merges.find(lpn) {
                 Some(merge) => merge,
                 None => match self.read_for_merge(now, lpn, ppa, &mut lower.store, ports) {
@@ -119,9 +129,23 @@ impl Host {
         };
         if !joins {
             self.rows.started(at, job);
+            store.shared.counters.merge_reads += 1;
             store.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
         Some(merge)
+    }
+
+    /// The read of `job` for `merge`, which no host read has joined, has ended: [`Host::merge_read`].
+    pub(crate) fn merge_row_read(
+        &mut self,
+        merge: u32,
+        job: u32,
+        ok: bool,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) {
+        shared.counters.merge_retries += u64::from(shared.jobs[job].step);
+        self.merge_read(merge, job, ok, shared, ports);
     }
 
     /// The read of `merge` has ended under `job`, whose buffer holds the slot if the read succeeded. The

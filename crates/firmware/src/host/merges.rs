@@ -69,6 +69,11 @@ impl Merges {
         }
     }
 
+    /// Number of slots whose old version is being read, or was read for a write that has not taken effect.
+    pub(super) fn used(&self) -> u32 {
+        self.used
+    }
+
     pub(super) fn find(&self, lpn: u64) -> Option<u32> {
         let mut merge = self.lists[lpn as usize % LISTS];
         while merge != NONE && self.pool[merge as usize].lpn != lpn {

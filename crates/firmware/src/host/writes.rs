@@ -183,6 +183,7 @@ impl Host {
                 self.fail_write(now, id, Status::Uncorrectable, lower, ports);
                 return ControlFlow::Continue(());
             }
+            Some(Kept::Waits(wait)) => return stalled(wait),
             Some(Kept::NoJob) => {
                 // The old version of its last slot may occupy the job that others wait for.
                 self.release_old_data(now, id, 1, lower, ports);
@@ -194,8 +195,7 @@ impl Host {
         let item = Item {
             lpn: Lpn(lpn),
             expect: None,
-            // A partial write whose old version has been read is let through, because a job holds that
-            // version.
+            // A partial write whose old version has been read was paced before the read.
             why: Why::Host {
                 has_merged: matches!(kept, Some(Kept::Read(_))),
             },

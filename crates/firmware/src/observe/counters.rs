@@ -165,6 +165,11 @@ counters! {
         host_bytes_written: Bytes,
         /// Partial writes merged into their slot in the write buffer, without a slot of their own.
         merged_in_place: Commands,
+        /// Multi-plane pages read for old data of partial writes, with their retries one read. A read that was already
+        /// under way for the host is no read of theirs: it counts in `joined_reads`.
+        merge_reads: PageReads,
+        /// Retries of these reads. Where a host read has joined one, its retries count as those of a host read.
+        merge_retries: Retries,
         /// Slots programmed without data, because a command waited for the rest of the wordline.
         slots_padded: Slots,
         /// Slots programmed for any purpose.

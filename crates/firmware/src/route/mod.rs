@@ -167,7 +167,7 @@ impl<M: Arena> Firmware<M> {
             }
             Purpose::Merge { merge, .. } => {
                 self.host
-                    .merge_read(merge, job, failed == 0, &mut store.shared, ports);
+                    .merge_row_read(merge, job, failed == 0, &mut store.shared, ports);
                 self.resume_merges(now, ports);
             }
             Purpose::MapRead { .. } => self.map_page_decoded(now, job, failed == 0, ports),

@@ -66,6 +66,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "over_life": lived.samples.iter().map(sample).collect::<Vec<_>>(),
         "worn": worn::json(&life.setup.profile, &last.blocks),
         "config": results::config(&life.setup),
+        "notes": results::notes(&life.setup),
     })
 }
 

@@ -166,6 +166,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "workload_seed": setup.state.workload_seed,
         "ended": ended(outcome.stats.ended),
         "config": config(setup),
+        "notes": notes(setup),
         "rated_pe_cycles": setup.rated_pe_cycles(),
         "requests": outcome.stats.requests,
         "simulated_ns": outcome.stats.simulated.0,
@@ -240,6 +241,12 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     value
 }
 
+/// What is to be known of the drive: which of its schemes an option switches off.
+pub(crate) fn notes(setup: &Setup) -> Value {
+    let off = setup.switched_off();
+    off.iter().map(ToString::to_string).collect()
+}
+
 /// A count for each cell mode, by the mode's name.
 fn by_mode(counts: &[u64; CellMode::ALL.len()]) -> Value {
     let modes = CellMode::ALL.into_iter().zip(counts);
@@ -274,6 +281,8 @@ fn ftl(outcome: &Outcome) -> Value {
         "buffer_hits": counters.buffer_hits,
         "slots_padded": counters.slots_padded,
         "merged_in_place": counters.merged_in_place,
+        "merge_reads": counters.merge_reads,
+        "merge_retries": counters.merge_retries,
         "superblocks_erased": counters.erases,
         "superblocks_retired": counters.retired,
         "blocks_replaced": counters.replaced,

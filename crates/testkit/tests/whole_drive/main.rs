@@ -22,6 +22,8 @@ mod map_cache;
 mod model;
 mod moves;
 mod oracles;
+mod paced;
+mod partial_writes;
 mod planes;
 mod promotion;
 mod queues;

@@ -1,9 +1,7 @@
 //! Whether writes end, whatever they wait for.
 
-use std::collections::BTreeMap;
-
+use crate::paced::{Load, PROGRAMS, writes_are_paced};
 use firstread_core::HostOp;
-use firstread_drive::port_log::PortCallKind;
 use firstread_drive::{DriveState, Precondition};
 use firstread_firmware::policy::gc_victim;
 use firstread_testkit::{IDEAL, SMALL_BLOCKS, Scripted, aged, drive, play, profile};
@@ -109,108 +107,8 @@ fn formula_reads_make_progress_under_writes_without_end() {
     }
 }
 
-/// Random writes over a full drive.
-struct Load {
-    drive: &'static str,
-    set: Vec<String>,
-    precondition: Precondition,
-    depth: u64,
-    /// Lines of the job file beside those that all have.
-    job: String,
-}
-
-/// A write, and what it may take.
-struct Waited {
-    number: usize,
-    ns: u64,
-    /// Time in which the queue is served while the host fills the superblock that the write falls in.
-    queue_ns: u64,
-    /// `queue_ns` for the factor of the load, an erase and some programs.
-    bound_ns: u64,
-}
-
-/// Programs that a write may wait for beside its queue and one erase. It waits for a wordline of the write
-/// buffer, which is programmed die by die. Before its program on the last die there may be those of the
-/// other two wordlines of the buffer, and of the three that the data mover has.
-const PROGRAMS: u64 = 6;
-
-/// Runs `load` and looks at each write, from the first one after the fill on. The moves that a superblock of
-/// the host costs are to be spread evenly over its slots. So a write takes no longer than the queue, at the rate
-/// of the superblock that the host fills, `queues` times, an erase and some programs.
-fn writes_are_paced(load: &Load, queues: f64) {
-    let set: Vec<&str> = load.set.iter().map(String::as_str).collect();
-    let profile = profile(load.drive, &set);
-    let mode = profile.mode;
-    let superblock = profile.geometry.slots_per_superblock(mode) as usize;
-    let erase_ns = profile.chip.mode(mode).unwrap().erase_ns;
-    let state = DriveState {
-        precondition: load.precondition,
-        ..DriveState::default()
-    };
-    let mut made = firstread_testkit::drive(profile, &state, 1);
-    let program_ns = made.medium().program_ns(mode).unwrap();
-    let job = format!(
-        "[w]\nrw=randwrite\nbs=4k\nnorandommap\niodepth={}\n{}",
-        load.depth, load.job
-    );
-    made.log_ports();
-    let stats = firstread_testkit::try_run(&mut made, &job, 1, None).unwrap();
-    let what = format!(
-        "{} {set:?} {}, {job:?}, seed 1",
-        load.drive, load.precondition
-    );
-    assert!(stats.counters.erases > 30, "{what}: {:?}", stats.counters);
-    let mut submitted = BTreeMap::new();
-    let mut writes = Vec::new();
-    for crossing in made.port_calls() {
-        match crossing.what {
-            PortCallKind::Submitted(command) if command.op == HostOp::Write => {
-                submitted.insert(command.id, crossing.at);
-            }
-            PortCallKind::Completed(command, _) if command.op == HostOp::Write => {
-                writes.push((submitted[&command.id], crossing.at));
-            }
-            _ => {}
-        }
-    }
-    // The host fills a superblock from its first write on, and then the next one. A write may wait in both.
-    let mut began = writes[0].0;
-    let queues_ns: Vec<u64> = writes
-        .chunks_exact(superblock)
-        .map(|chunk| {
-            let ended = chunk[superblock - 1].1;
-            let ns = ended.since(core::mem::replace(&mut began, ended)).0;
-            load.depth * ns / superblock as u64
-        })
-        .collect();
-    let waited = writes
-        .iter()
-        .enumerate()
-        .filter_map(|(number, (from, to))| {
-            let nth = number / superblock;
-            let queue_ns = (*queues_ns.get(nth)?).max(queues_ns[nth.saturating_sub(1)]);
-            let bound = queues * queue_ns as f64;
-            Some(Waited {
-                number,
-                ns: to.since(*from).0,
-                queue_ns,
-                bound_ns: bound as u64 + erase_ns + PROGRAMS * program_ns,
-            })
-        });
-    let worst = waited
-        .max_by_key(|w| w.ns as i64 - w.bound_ns as i64)
-        .unwrap();
-    let message = format!(
-        "{what}: write {} takes {} ns, bound {} ns: {queues} times the queue of {} ns, an erase of {erase_ns} \
-         ns, {PROGRAMS} programs of {program_ns} ns",
-        worst.number, worst.ns, worst.bound_ns, worst.queue_ns
-    );
-    println!("{message}");
-    assert!(worst.ns <= worst.bound_ns, "{message}");
-}
-
 /// Eight dies of two planes: a superblock is 2,048 slots on 128 wordlines.
-const SMALL_BENCH: &[&str] = &[
+pub(crate) const SMALL_BENCH: &[&str] = &[
     "geometry.channels=4",
     "geometry.chips_per_channel=1",
     "geometry.dies_per_chip=2",
@@ -250,7 +148,8 @@ fn formula_no_write_waits_long_for_cleaning() {
                 set: set.chain([victim]).collect(),
                 precondition,
                 depth,
-                job: format!("{law}io_size=300m\n{trims}"),
+                job: format!("bs=4k\n{law}io_size=300m\n{trims}"),
+                seed: 1,
             };
             writes_are_paced(&load, queues);
         }
@@ -278,7 +177,8 @@ fn formula_no_write_waits_long_for_cleaning_on_qlc() {
             set: set.map(str::to_string).collect(),
             precondition: Precondition::None,
             depth,
-            job: format!("{law}io_size=600m\n"),
+            job: format!("bs=4k\n{law}io_size=600m\n"),
+            seed: 1,
         };
         writes_are_paced(&load, queues);
     }

@@ -108,6 +108,11 @@ impl Pace {
         self.due >= self.most_due
     }
 
+    /// Whether so many moves will be due once the host has written `slots` more slots.
+    pub(crate) fn is_behind_after(&self, slots: u32) -> bool {
+        self.due + i64::from(slots) * self.per_host_slot >= self.most_due
+    }
+
     /// Slots per wordline over all dies.
     pub(crate) fn wordline(&self) -> u32 {
         (self.most_due / PER_SLOT) as u32
@@ -262,6 +267,8 @@ mod tests {
         assert_eq!(written, Some(7));
         pace.spend(64);
         assert!(pace.is_due() && !pace.is_behind());
+        // Six of 64 moves are due, and each further slot makes ten more due.
+        assert!(!pace.is_behind_after(5) && pace.is_behind_after(6));
         // Moves already due are not spread again.
         pace.spread(6, 100);
         pace.update();

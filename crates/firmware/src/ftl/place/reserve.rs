@@ -214,9 +214,9 @@ impl Place {
             || self.missing_room(shared) <= 0
     }
 
-    /// What a write has to wait for before it may take a slot of the write buffer; none if it may take one. A
-    /// partial write whose old data have been read (`has_merged`) is not paced, because its pin may be on a
-    /// superblock that moves have to empty.
+    /// What a write has to wait for before it may take a slot of the write buffer; none if it may take one. A partial
+    /// write whose old data have been read (`has_merged`) was paced before that read ([`Place::waits_before_merge`]). It
+    /// is not paced again, because a job holds these data, and the reads of the host need jobs.
     pub(crate) fn waits_for_cleaning(&mut self, has_merged: bool, shared: &Shared) -> Option<Wait> {
         if !self.rewrites.is_empty() {
             return Some(Wait::Rewrite);
@@ -229,6 +229,15 @@ impl Place {
             return Some(Wait::Cleaning);
         }
         None
+    }
+
+    /// What a partial write has to wait for before the old data of its slot are read; none if they may be read. The old
+    /// data of `others` slots are read for other writes, which will not be paced again: their moves count as due. A
+    /// write that waits for these goes on with them, so nobody has to wake it.
+    pub(crate) fn waits_before_merge(&mut self, others: u32, shared: &Shared) -> Option<Wait> {
+        let wait = self.waits_for_cleaning(false, shared);
+        let is_behind = others > 0 && self.relocation.pace.is_behind_after(others);
+        wait.or(is_behind.then_some(Wait::Cleaning))
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.

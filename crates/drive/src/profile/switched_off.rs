@@ -1,0 +1,150 @@
+//! Schemes that another option of the drive switches off, in whole or in part. The drive runs all the same, so whoever
+//! reads its results is told.
+
+use std::fmt;
+
+use firstread_core::params::Role;
+use firstread_firmware::WriteCache;
+
+use crate::profile::{DriveProfile, SchemeChoice};
+
+/// A part of a scheme that an option switches off.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SwitchedOff {
+    /// The axis of the scheme.
+    pub axis: &'static str,
+    /// The scheme.
+    pub scheme: &'static str,
+    /// What the scheme does not do.
+    pub what: &'static str,
+    /// The option, as a path of a profile.
+    pub option: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// Why the option has that effect.
+    pub why: &'static str,
+}
+
+impl fmt::Display for SwitchedOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SwitchedOff {
+            axis,
+            scheme,
+            what,
+            option,
+            value,
+            why,
+        } = self;
+        write!(
+            f,
+            "{axis}={scheme}: {what}, because `{option}` is `{value}`: {why}"
+        )
+    }
+}
+
+/// A rule: whether an option of the drive switches off a part of the scheme chosen on `axis`.
+struct Rule {
+    axis: &'static str,
+    of: fn(&DriveProfile, &SchemeChoice) -> Option<SwitchedOff>,
+}
+
+/// One rule for each condition under which the firmware does not ask a scheme.
+const RULES: &[Rule] = &[
+    Rule {
+        axis: "area",
+        of: entry_of_host,
+    },
+    Rule {
+        axis: "suspend",
+        of: suspends,
+    },
+];
+
+/// `Place::host_may_enter_low` of the firmware: a flush waits for the stream of the host alone.
+fn entry_of_host(drive: &DriveProfile, choice: &SchemeChoice) -> Option<SwitchedOff> {
+    let value = match drive.dram.write_cache {
+        WriteCache::Protected => return None,
+        WriteCache::Volatile => "volatile",
+        WriteCache::WriteThrough => "write-through",
+    };
+    Some(SwitchedOff {
+        axis: choice.axis.name,
+        scheme: choice.scheme.name,
+        what: "no write of the host enters the low wearing area",
+        option: "dram.write_cache",
+        value,
+        why: "a flush waits for the stream of the host alone",
+    })
+}
+
+/// The schemes of `suspend` but for its oracle ask how often the chip allows a suspend.
+fn suspends(drive: &DriveProfile, choice: &SchemeChoice) -> Option<SwitchedOff> {
+    let is_off = choice.scheme.role == Role::Scheme && drive.chip.timing.max_suspends == 0;
+    is_off.then_some(SwitchedOff {
+        axis: choice.axis.name,
+        scheme: choice.scheme.name,
+        what: "nothing is suspended",
+        option: "chip.timing.max_suspends",
+        value: "0",
+        why: "the chip allows no suspend",
+    })
+}
+
+impl DriveProfile {
+    /// What options of the drive switch off of its schemes.
+    pub fn switched_off(&self) -> Vec<SwitchedOff> {
+        let of = |rule: &Rule| {
+            let choice = self.scheme(rule.axis)?;
+            let is_null = choice.scheme.role == Role::Null;
+            (!is_null).then(|| (rule.of)(self, choice))?
+        };
+        RULES.iter().filter_map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firstread_firmware::policy::AXES;
+
+    use crate::profile::{Library, Override, load_drive};
+
+    fn switched_off(set: &[&str]) -> Vec<String> {
+        let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
+        let drive = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap();
+        let off = drive.switched_off();
+        off.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn model_a_scheme_that_an_option_switches_off_is_named_with_the_option() {
+        let area = "schemes.area=differential";
+        for cache in ["volatile", "write-through"] {
+            let cache_set = format!("dram.write_cache={cache}");
+            let text = format!(
+                "area=differential: no write of the host enters the low wearing area, because `dram.write_cache` is \
+                 `{cache}`: a flush waits for the stream of the host alone"
+            );
+            assert_eq!(switched_off(&[area, &cache_set]), [text]);
+            // The null of the axis has nothing to switch off.
+            assert_eq!(switched_off(&["schemes.area=one", &cache_set]), [""; 0]);
+        }
+        assert_eq!(switched_off(&[area]), [""; 0]);
+
+        let never = "chip.timing.max_suspends=0";
+        for scheme in ["erase", "program", "program-erase"] {
+            let set = format!("schemes.suspend={scheme}");
+            let text = format!(
+                "suspend={scheme}: nothing is suspended, because `chip.timing.max_suspends` is `0`: the chip allows no \
+                 suspend"
+            );
+            assert_eq!(switched_off(&[&set, never]), [text]);
+        }
+        // The null suspends nothing by itself, and the oracle whatever the chip allows.
+        for scheme in ["none", "free"] {
+            let set = format!("schemes.suspend={scheme}");
+            assert_eq!(switched_off(&[&set, never]), [""; 0]);
+        }
+        let both = switched_off(&[area, "dram.write_cache=volatile", never]);
+        assert_eq!(both.len(), 2, "{both:?}");
+    }
+}
