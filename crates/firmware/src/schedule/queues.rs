@@ -458,13 +458,13 @@ mod tests {
                 if resumes {
                     starts.push(now);
                     die.queues.stops(now, DIE);
-                    now = now + Ns(400_000);
+                    now += Ns(400_000);
                     assert!(
                         die.queues.suspended(DIE, program, Ns(5_000_000)),
                         "it stays in turns"
                     );
                 } else {
-                    now = now + sense;
+                    now += sense;
                     die.free();
                 }
             }
@@ -498,7 +498,7 @@ mod tests {
             die.free();
             // The turn took 50 us, so host reads have the die for 150 us.
             let again = die.push(Ns(100), Priority::Move);
-            let now = now + Ns(50_000);
+            let now += Ns(50_000);
             assert_ne!(die.start(now), Some((again, false)));
             die.free();
             assert_eq!(die.start(now + Ns(149_999)), Some((last, false)));
@@ -526,19 +526,19 @@ mod tests {
         die.push(now, Priority::Host);
         assert_eq!(die.start(now), Some((program, true)), "it takes turns");
         die.queues.stops(now, DIE);
-        let mut now = now + Ns(400_000);
+        let mut now += Ns(400_000);
         die.queues.suspended(DIE, program, Ns(4_000_000));
         let (read, _) = die.start(now).unwrap();
         assert_eq!(die.jobs[read].priority, Priority::Host);
         die.free();
         // No host read waits any more.
-        now = now + Ns(100_000);
+        now += Ns(100_000);
         assert_eq!(die.start(now), Some((program, true)));
         // One comes after two milliseconds, and the program stops after another 400 us.
-        now = now + Ns(2_000_000);
+        now += Ns(2_000_000);
         die.push(now, Priority::Host);
         die.queues.stops(now, DIE);
-        now = now + Ns(400_000);
+        now += Ns(400_000);
         die.queues.suspended(DIE, program, Ns(1_600_000));
         let rest = now + Ns(3 * 400_000);
         while now < rest {
@@ -550,7 +550,7 @@ mod tests {
                 "at {now:?}, before {rest:?}"
             );
             die.free();
-            now = now + Ns(100_000);
+            now += Ns(100_000);
         }
         die.push(now, Priority::Host);
         assert_eq!(die.start(now), Some((program, true)));
@@ -569,7 +569,7 @@ mod tests {
             die.push(now, Priority::Host);
             assert_eq!(die.start(now), Some((wanted, false)));
             die.free();
-            now = now + Ns(1_000);
+            now += Ns(1_000);
             let (read, _) = die.start(now).unwrap();
             assert_eq!(
                 die.jobs[read].priority,
@@ -577,7 +577,7 @@ mod tests {
                 "host reads rest the die"
             );
             die.free();
-            now = now + Ns(3_000);
+            now += Ns(3_000);
         }
     }
 }
