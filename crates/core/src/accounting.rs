@@ -1,6 +1,6 @@
 //! What the firmware reports so that time can be charged. Nothing acts on these reports.
 
-use crate::{CommandId, DieId, Lpn, Ns, Tag};
+use crate::{CommandId, DieId, Lpn, Ns, OpClass, Tag};
 
 /// Why a write or trim that has reached the firmware cannot go on. All blocked writes and trims wait in one
 /// queue, so one reason at a time applies to all of them ([`Accounting::writes_wait_for`]).
@@ -39,9 +39,9 @@ pub trait Accounting {
         let _ = (id, tag);
     }
     /// A host command waits from now on for the read under `tag`, which was issued for another purpose. From
-    /// now on the time of the read is charged to the command.
-    fn join(&mut self, tag: Tag) {
-        let _ = tag;
+    /// now on the time of the read is charged to the command, and that of its current step under `class`.
+    fn join(&mut self, tag: Tag, class: OpClass) {
+        let _ = (tag, class);
     }
     /// A command waits for the read under `read`, as other commands do. `waiter` is a tag without an
     /// operation that stands for this wait. With `start`, the read was issued for this command and the wait

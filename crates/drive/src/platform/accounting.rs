@@ -1,6 +1,6 @@
 //! Reports of the firmware about its time, charged to the commands that waited.
 
-use firstread_core::{Accounting, CommandId, DieId, HostOp, Lpn, Ns, Tag, Wait};
+use firstread_core::{Accounting, CommandId, DieId, HostOp, Lpn, Ns, OpClass, Tag, Wait};
 
 use super::Platform;
 use crate::hardware::charge::Cause;
@@ -57,8 +57,8 @@ impl<P: Payload> Accounting for Platform<P> {
         self.write_waits.buffer_freed(self.now, log, breakdowns);
     }
 
-    fn join(&mut self, tag: Tag) {
-        self.hardware.join(self.now, tag.0);
+    fn join(&mut self, tag: Tag, class: OpClass) {
+        self.hardware.join(self.now, tag.0, class);
     }
 
     fn share(&mut self, waiter: Tag, read: Tag, queued: Option<Ns>, start: bool) {
