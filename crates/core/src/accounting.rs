@@ -33,6 +33,10 @@ pub trait Accounting {
     fn trimmed(&mut self, first: Lpn, pages: u32) {
         let _ = (first, pages);
     }
+    /// A power cut has lost a version of page `lpn` that was in a volatile write cache; perhaps not the last time.
+    fn lost(&mut self, lpn: Lpn) {
+        let _ = lpn;
+    }
     /// Command `id` cannot go on for a reason other than flash. Charge it now with operation `tag`, the last
     /// thing it waited for: the tag may belong to another operation by the time the command completes.
     fn waited(&mut self, id: CommandId, tag: Tag) {

@@ -13,6 +13,10 @@ impl<P: Payload> Accounting for Platform<P> {
         self.payload.trim(first.0, end, self.stamps.written());
     }
 
+    fn lost(&mut self, lpn: Lpn) {
+        self.lost_pages.push(lpn);
+    }
+
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
         let slot = &mut self.slots[id.0 as usize];
         if slot.command.op == HostOp::Read {

@@ -225,6 +225,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
             "dump_ns": cut.dump.0,
             "recovery_ns": cut.recovery.0,
             "lost_requests": cut.lost_requests,
+            "lost_slots": cut.work.lost_slots,
         });
     }
     if let Some(phases) = phases::json(outcome) {
