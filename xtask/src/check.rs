@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::commands::{command, measure, output, run, target, works};
 use crate::skips::{self, skip};
@@ -47,16 +47,7 @@ const LONG: &[Step] = &[
     ("fio-tools", fio_tools::run),
     ("package", package),
     ("miri", miri),
-    ("ignored tests", || {
-        cargo(&[
-            "test",
-            "--workspace",
-            "--release",
-            "--quiet",
-            "--",
-            "--ignored",
-        ])
-    }),
+    ("ignored tests", || with_new_seeds(&["--include-ignored"])),
 ];
 
 /// How to install what [`deny`] runs.
@@ -302,6 +293,21 @@ fn dependencies() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// All tests, with every assertion, on seeds that were never drawn before. The variables that repeat them are printed.
+fn with_new_seeds(args: &[&str]) -> Result<(), String> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seed = since_1970.map_err(|e| e.to_string())?.as_secs().to_string();
+    println!("seeds: PROPTEST_RNG_SEED={seed} FIRSTREAD_SEED_BASE={seed}");
+    let test = ["test", "--workspace", "--profile", "swarm", "--quiet", "--"];
+    let mut tests = command("cargo", &test);
+    tests
+        .arg("--show-output")
+        .args(args)
+        .env("PROPTEST_RNG_SEED", &seed)
+        .env("FIRSTREAD_SEED_BASE", &seed);
+    skips::watch(&mut tests)
 }
 
 /// Runs cargo. What tests skip is remembered.

@@ -19,7 +19,7 @@ use crate::matrix::{self, Asked, Simulations};
 use crate::output::format::count;
 use crate::output::{self, calibration, drives, human, understood};
 use crate::progress::Bars;
-use crate::streams::{data, notice, warning};
+use crate::streams::{data, notice, warning, written};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -119,11 +119,10 @@ pub fn run(args: &RunArgs) -> Result<()> {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
     match args.output.form.form() {
-        Form::Json => data(&results::text(&results::result(
-            &setup,
-            &outcome,
-            args.calibration_log,
-        )))?,
+        Form::Json => {
+            let whole = results::Whole::new(&setup, &outcome, args.calibration_log);
+            written(|out| whole.write(out))?;
+        }
         Form::Human => {
             data(&human::report(&setup, &outcome))?;
             if args.calibration_log {

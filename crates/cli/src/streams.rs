@@ -4,7 +4,13 @@ use std::io::{self, Write};
 
 /// Prints data. A reader that closes the pipe early is not an error.
 pub fn data(text: &str) -> anyhow::Result<()> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
+    written(|out| out.write_all(text.as_bytes()))
+}
+
+/// Has `write` write data to the standard output. A reader that has left is no error.
+pub fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }

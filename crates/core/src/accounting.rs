@@ -1,6 +1,6 @@
 //! What the firmware reports so that time can be charged. Nothing acts on these reports.
 
-use crate::{CommandId, DieId, Lpn, Ns, Tag};
+use crate::{CommandId, DieId, Lpn, Ns, OpClass, Tag};
 
 /// Why a write or trim that has reached the firmware cannot go on. All blocked writes and trims wait in one
 /// queue, so one reason at a time applies to all of them ([`Accounting::writes_wait_for`]).
@@ -33,15 +33,19 @@ pub trait Accounting {
     fn trimmed(&mut self, first: Lpn, pages: u32) {
         let _ = (first, pages);
     }
+    /// A power cut has lost a version of page `lpn` that was in a volatile write cache; perhaps not the last time.
+    fn lost(&mut self, lpn: Lpn) {
+        let _ = lpn;
+    }
     /// Command `id` cannot go on for a reason other than flash. Charge it now with operation `tag`, the last
     /// thing it waited for: the tag may belong to another operation by the time the command completes.
     fn waited(&mut self, id: CommandId, tag: Tag) {
         let _ = (id, tag);
     }
     /// A host command waits from now on for the read under `tag`, which was issued for another purpose. From
-    /// now on the time of the read is charged to the command.
-    fn join(&mut self, tag: Tag) {
-        let _ = tag;
+    /// now on the time of the read is charged to the command, and that of its current step under `class`.
+    fn join(&mut self, tag: Tag, class: OpClass) {
+        let _ = (tag, class);
     }
     /// A command waits for the read under `read`, as other commands do. `waiter` is a tag without an
     /// operation that stands for this wait. With `start`, the read was issued for this command and the wait

@@ -45,15 +45,15 @@ pub enum Priority {
 pub enum OpClass {
     /// First attempt of a host read.
     HostRead,
-    /// Retries of a host read.
+    /// Retries of a host read, or of a read for a write of part of a slot.
     HostRetry,
-    /// Steps after all retries of a host read have failed: soft senses, and reads of the rest of the stripe.
+    /// Steps after all retries of such a read have failed: soft senses, and reads of the rest of the stripe.
     ReadRecovery,
     /// Background reads for calibration and verification.
     Calibration,
     /// Reads of data that are moved: garbage collection, wear leveling, refresh, mode conversion.
     MoveRead,
-    /// Reads of a slot's old data, for a write of part of the slot.
+    /// First attempt of a read of a slot's old data, for a write of part of the slot.
     MergeRead,
     /// Read-ahead of a sequential stream, as long as no command waits for the data.
     ReadAhead,

@@ -140,15 +140,3 @@ fn powerloss_after_the_last_completion_is_not_in_the_run() {
     assert!(lost.lost_requests > 0);
     assert_eq!(cut.requests + u64::from(lost.lost_requests), whole.requests);
 }
-
-#[test]
-fn powerloss_on_a_volatile_cache_is_refused() {
-    let mut volatile = drive(&["dram.write_cache=volatile"]);
-    let refused = volatile.power_cut(Ns::ZERO).unwrap_err().to_string();
-    assert!(refused.contains("dram.write_cache"), "{refused}");
-    assert!(
-        drive(&["dram.write_cache=write-through"])
-            .power_cut(Ns::ZERO)
-            .is_ok()
-    );
-}

@@ -202,6 +202,28 @@ fn sequence_a_burn_in_repeats_what_writes() {
     assert!(burnt.time < firstread_core::Ns::from_s(3600), "{burnt:?}");
 }
 
+/// The power is cut in each pass that lasts long enough, and what the drive had to do it does all the same: it is as
+/// steady as without, and holds what was acknowledged.
+#[test]
+fn powerloss_a_burn_in_goes_through_power_cuts() {
+    let mut drive = drive(small("greedy"), &filled(), 1);
+    let job = format!("{OVERWRITES}io_size=64m\n; firstread: power_cut=20ms\n");
+    let burnt = burn_in(&mut drive, &job, 1, 10.0).unwrap();
+    assert_eq!(burnt.ended, BurnInEnd::Steady, "{burnt:?}");
+    assert!(
+        burnt.passes > 2 && burnt.power_cuts + 1 >= burnt.passes,
+        "{burnt:?}"
+    );
+    let steady = burnt.amplification.steady().unwrap();
+    assert!((steady.mean / 3.921 - 1.0).abs() < 0.05, "{steady:?}");
+    assert_eq!(drive.audit(), Ok(()));
+    let read = try_run(&mut drive, "[r]\nrw=read\nbs=64k\niodepth=8\n", 1, None).unwrap();
+    assert_eq!(read.all.uncorrectable(), 0);
+    // The run that follows a burn-in has its own power cut.
+    let after = try_run(&mut drive, &format!("{job}io_size=64m\n"), 1, None).unwrap();
+    assert!(after.power_cut.is_some());
+}
+
 /// A workload without a write has nothing to burn in.
 #[test]
 fn sequence_a_burn_in_that_writes_nothing_is_refused() {

@@ -497,15 +497,6 @@ fn fuzz_a_drive_that_cannot_be_is_refused() {
         ..DriveConfig::for_schemes(SchemeChoices::default())
     };
     assert_eq!(of(parity, &none), None);
-    let volatile = DriveConfig {
-        write_cache: WriteCache::Volatile,
-        ..default
-    };
-    let cut = Faults {
-        power_cuts: PowerCuts::permille(1),
-        ..Faults::default()
-    };
-    assert_eq!(of(volatile, &cut), Some(ConfigError::VolatileCache));
     let load = Load {
         writes: 0,
         reads: 0,
@@ -553,6 +544,12 @@ fn formula_a_volatile_cache_may_lose_what_was_not_flushed() {
     assert_eq!(model.may_read(Lpn(0)), [Some(3), Some(4)]);
     model.power_cut();
     assert_eq!(model.may_read(Lpn(0)), [Some(2), Some(3), Some(4)]);
+    // A flush after the cut does not bring back what the cut may have lost.
+    let flush = command(2, HostOp::Flush, false);
+    model.submit(flush);
+    model.complete(flush, Status::Ok).unwrap();
+    model.power_cut();
+    assert_eq!(model.may_read(Lpn(0)), [Some(2), Some(3), Some(4)]);
     // The first read decides, and it stays so.
     let read = command(1, HostOp::Read, false);
     model.submit(read);
@@ -569,6 +566,116 @@ fn formula_a_volatile_cache_may_lose_what_was_not_flushed() {
         sequence: 2,
     });
     assert!(model.send(read.id, 0, sent).is_err());
+}
+
+/// A drive whose write cache is volatile, with a map in memory or on flash, under cuts at any event.
+fn volatile(schemes: &str, map_cache_pages: u32, seed: u64) -> Trial {
+    let mut trial = harsh(schemes, seed);
+    trial.faults.power_cuts = PowerCuts::permille(4);
+    trial.drive.write_cache = WriteCache::Volatile;
+    trial.drive.map_cache_pages = map_cache_pages;
+    if map_cache_pages > 0 {
+        (
+            trial.drive.geometry.slot_bytes,
+            trial.drive.geometry.codeword_bytes,
+        ) = (1024, 1024);
+        let slots = u64::from(trial.drive.geometry.slots_per_superblock(trial.drive.mode));
+        trial.drive.capacity_slots = 16 * slots;
+        trial.drive.filled_slots = 8 * slots;
+    }
+    trial
+}
+
+/// A volatile cache loses what was neither flushed nor written with FUA, and nothing else: the page is what it was
+/// before, written or trimmed, wherever that lies.
+#[test]
+fn powerloss_a_volatile_cache_loses_nothing_that_was_flushed() {
+    for schemes in [
+        "gc_victim=greedy",
+        "gc_victim=random wear=static",
+        "gc_victim=cost-benefit wear=dynamic refresh=read-count",
+        "gc_victim=d-choices read_recovery=parity",
+    ] {
+        for map_cache_pages in [0, 8] {
+            let mut lost = 0;
+            for seed in 0..4 {
+                let mut trial = volatile(schemes, map_cache_pages, seed);
+                (trial.load.trims, trial.load.flushes) = (25, 15);
+                trial.drive.geometry.blocks_per_plane += 2;
+                let summary = passes(&trial);
+                lost += summary.power_cuts.lost_slots;
+            }
+            assert!(lost > 200, "{schemes}, {map_cache_pages}: {lost} slots");
+        }
+    }
+}
+
+/// What was flushed comes back when a newer version is lost, and so does a trim.
+#[test]
+fn powerloss_a_page_goes_back_to_what_was_flushed() {
+    for (map_cache_pages, last) in [
+        (0, HostOp::Write),
+        (8, HostOp::Write),
+        (0, HostOp::Trim),
+        (8, HostOp::Trim),
+    ] {
+        let trial = volatile("gc_victim=greedy", map_cache_pages, 1);
+        let mut drive = FaultyDrive::new(&trial.drive, &Faults::default(), 1).unwrap();
+        let size = trial.drive.geometry.slot_bytes;
+        let at = 5 * u64::from(size);
+        let ask = |drive: &mut FaultyDrive, op, bytes| {
+            assert!(drive.submit(op, at, bytes).unwrap());
+            drive.finish().unwrap();
+        };
+        ask(&mut drive, HostOp::Write, size);
+        ask(&mut drive, last, size);
+        ask(&mut drive, HostOp::Flush, 0);
+        let flushed = drive.platform.model.last(Lpn(5));
+        // Twice, so that the version before the lost one is lost too.
+        ask(&mut drive, HostOp::Write, size);
+        ask(&mut drive, HostOp::Write, size);
+        let (recovery, _) = drive.power_cut().unwrap();
+        assert_eq!(recovery.lost_slots, 2, "{last:?}");
+        ask(&mut drive, HostOp::Read, size);
+        assert_eq!(drive.platform.model.may_read(Lpn(5)), [flushed], "{last:?}");
+        assert_eq!(drive.audit(), Ok(()));
+    }
+}
+
+/// A write with FUA ends when its data lie elsewhere, if their program fails: not while they wait to be written again.
+#[test]
+fn powerloss_fua_waits_for_data_whose_program_failed() {
+    let trial = volatile("gc_victim=greedy", 0, 1);
+    let faults = Faults {
+        failed_programs: When::nth(1),
+        ..Faults::default()
+    };
+    for flushes in [false, true] {
+        let mut drive = FaultyDrive::new(&trial.drive, &faults, 1).unwrap();
+        assert!(drive.submit_with(HostOp::Write, 0, 4096, !flushes).unwrap());
+        if flushes {
+            assert!(drive.submit(HostOp::Flush, 0, 0).unwrap());
+        }
+        drive.finish().unwrap();
+        assert_eq!(drive.platform.flash.injected().failed_programs, 1);
+        drive.power_cut().unwrap();
+        assert!(drive.submit(HostOp::Read, 0, 4096).unwrap());
+        drive.finish().unwrap();
+    }
+}
+
+/// A scheme of axis `area` that refuses writes at the bound of wear does so under power cuts, and what was written before
+/// is there.
+#[test]
+fn powerloss_a_drive_that_refuses_writes_at_the_bound_keeps_what_it_holds() {
+    let mut refused = 0;
+    for seed in 0..4 {
+        let schemes = "gc_victim=greedy wear=dynamic area=differential area.at_bound=read-only area.bound=150";
+        let mut trial = harsh(schemes, seed);
+        trial.drive.geometry.blocks_per_plane += 12;
+        refused += passes(&trial).counters.writes_refused_at_bound;
+    }
+    assert!(refused > 100, "{refused} writes were refused");
 }
 
 /// Data whose program failed find no place at the end of the drive's life. Writes that wait until they are programmed end

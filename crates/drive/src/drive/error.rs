@@ -195,13 +195,6 @@ pub enum CutRefused {
          sequence number is simulated with 40 bits; cut earlier"
     )]
     SequenceEnded,
-    /// The drive may lose writes that were not flushed.
-    #[error(
-        "power cannot be cut on a drive with `dram.write_cache = \"volatile\"`: that its \
-         unflushed writes are lost is not simulated; cut a drive with `protected` or \
-         `write-through`"
-    )]
-    VolatileCache,
 }
 
 const fn op_name(op: HostOp) -> &'static str {

@@ -7,7 +7,6 @@
 //! The work of the controller's processors is not charged.
 
 use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming};
-use firstread_firmware::WriteCache;
 use firstread_firmware::ftl::{Recovering, Recovery};
 
 use super::{CutRefused, Drive};
@@ -52,9 +51,6 @@ impl<P: Payload> Drive<P> {
         if !self.platform.stamps.has_whole_sequence() {
             return Err(CutRefused::SequenceEnded);
         }
-        if self.profile.dram.write_cache == WriteCache::Volatile {
-            return Err(CutRefused::VolatileCache);
-        }
         Ok(())
     }
 
@@ -81,6 +77,10 @@ impl<P: Payload> Drive<P> {
             recovery = self.recovery_time(&work);
             let again = self.power_on((true, true));
             work = work.again(self.firmware.go_through(again, &self.platform));
+        }
+        for lpn in std::mem::take(&mut self.platform.lost_pages) {
+            let left = self.firmware.recovered(lpn, &self.platform);
+            self.platform.stamps.go_back(lpn.0, left);
         }
         let dump = self.dump_time(&work);
         recovery += self.recovery_time(&work);

@@ -29,19 +29,23 @@ impl Hardware {
         &mut self.breakdowns[breakdown.expect("a read that was issued has a breakdown")]
     }
 
-    /// From now on a host command waits for the read under `tag`, and is charged with its time.
-    pub(crate) fn join(&mut self, now: Ns, tag: u32) {
-        // A further step of the read may be in flight.
-        if let Some(step) = self.ops.get_mut((tag + self.jobs) as usize)
-            && step.op.class == OpClass::ReadAhead
-        {
-            step.op.class = OpClass::HostRetry;
+    /// From now on a host command waits for the read under `tag`, and is charged with its time: that of its
+    /// current step under `class`.
+    pub(crate) fn join(&mut self, now: Ns, tag: u32, class: OpClass) {
+        // The two tags of the read alternate. If its first step is the current one, that is under `tag`, and the
+        // other is of a retry.
+        let retry = match class.goes_on() {
+            true => class,
+            false => OpClass::HostRetry,
+        };
+        for (tag, class) in [(tag, class), (tag + self.jobs, retry)] {
+            if let Some(step) = self.ops.get_mut(tag as usize)
+                && step.op.class == OpClass::ReadAhead
+            {
+                step.op.class = class;
+            }
         }
-        let state = &mut self.ops[tag as usize];
-        if state.op.class == OpClass::ReadAhead {
-            state.op.class = OpClass::HostRead;
-        }
-        state.open(&mut self.breakdowns, now);
+        self.ops[tag as usize].open(&mut self.breakdowns, now);
     }
 
     /// A command waits under `waiter` for the read under `read`, as other commands do, from now on or from

@@ -86,7 +86,6 @@ impl Hardware {
         let state = &mut self.ops[read as usize];
         assert!(state.held, "the output of {read} is asked for once");
         state.held = false;
-        let class = state.op.class;
         if let FlashKind::Read {
             wanted: sensed,
             block,
@@ -99,12 +98,11 @@ impl Hardware {
             self.cells_mut().count_unused_sense(block, sensed, wanted);
         }
         self.request_sense(now, read);
-        if class.goes_on() {
-            self.breakdown_of(read).mark = now;
-        } else {
-            let first = read.checked_sub(self.jobs).unwrap_or(read);
-            self.ops[first as usize].open(&mut self.breakdowns, now);
-        }
+        // The breakdown goes on: whoever joined an earlier step has a copy of its beginning.
+        debug_assert!(
+            self.breakdown_of(read).mark >= now,
+            "the step before was charged until its end, when the firmware asks for this one"
+        );
         if self.dies[die.0 as usize].phase == DiePhase::Cache(CachePhase::Sensed(read)) {
             self.turn(now, die, read, timers);
         }

@@ -198,6 +198,21 @@ impl Stamps {
         self.versions.trim(first, end, self.written);
     }
 
+    /// A power cut has lost the last version of `lpn`, and `left` is what it is now.
+    pub(crate) fn go_back(&mut self, lpn: u64, left: Option<Spare>) {
+        let version = match left {
+            Some(spare) => Version {
+                number: spare.sequence,
+                trimmed: false,
+            },
+            None => Version {
+                number: self.written,
+                trimmed: true,
+            },
+        };
+        self.versions.set(lpn, version);
+    }
+
     /// The slot in `buf` no longer holds data.
     pub(crate) fn pad(&mut self, buf: Buf) {
         self.buffers[buf.0 as usize] = Stamp::ZERO;

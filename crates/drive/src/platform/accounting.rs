@@ -1,6 +1,6 @@
 //! Reports of the firmware about its time, charged to the commands that waited.
 
-use firstread_core::{Accounting, CommandId, DieId, HostOp, Lpn, Ns, Tag, Wait};
+use firstread_core::{Accounting, CommandId, DieId, HostOp, Lpn, Ns, OpClass, Tag, Wait};
 
 use super::Platform;
 use crate::hardware::charge::Cause;
@@ -11,6 +11,10 @@ impl<P: Payload> Accounting for Platform<P> {
         let end = first.0 + u64::from(pages);
         self.stamps.trim(first.0, end);
         self.payload.trim(first.0, end, self.stamps.written());
+    }
+
+    fn lost(&mut self, lpn: Lpn) {
+        self.lost_pages.push(lpn);
     }
 
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
@@ -57,8 +61,8 @@ impl<P: Payload> Accounting for Platform<P> {
         self.write_waits.buffer_freed(self.now, log, breakdowns);
     }
 
-    fn join(&mut self, tag: Tag) {
-        self.hardware.join(self.now, tag.0);
+    fn join(&mut self, tag: Tag, class: OpClass) {
+        self.hardware.join(self.now, tag.0, class);
     }
 
     fn share(&mut self, waiter: Tag, read: Tag, queued: Option<Ns>, start: bool) {

@@ -5,7 +5,7 @@ mod ports;
 
 use std::collections::VecDeque;
 
-use firstread_core::{CommandId, Divisor, HostCommand, HostOp, Ns, Status};
+use firstread_core::{CommandId, Divisor, HostCommand, HostOp, Lpn, Ns, Status};
 
 use crate::commands::{Completed, Submission};
 use crate::completions::Completions;
@@ -100,6 +100,8 @@ pub(crate) struct Platform<P> {
     pub now: Ns,
     pub hardware: Hardware,
     pub stamps: Stamps,
+    /// Pages of which a power cut has lost versions.
+    pub lost_pages: Vec<Lpn>,
     pub payload: P,
     pub timers: Timers,
     hardware_timers: usize,
@@ -156,6 +158,7 @@ impl<P: Payload> Platform<P> {
             now: Ns::ZERO,
             hardware,
             stamps,
+            lost_pages: Vec::new(),
             payload,
             timers: Timers::new(hardware_timers),
             hardware_timers,

@@ -3,7 +3,8 @@
 //! The test for a steady state is that of a run (`stats/amplification.rs`). It is made after 21 erases of superblocks,
 //! and again each time that their number has grown by a quarter: a test made too often passes by chance.
 //!
-//! A pass of a job file is all of its phases in which a job writes, without their delays and temperatures. A pass
+//! A pass of a job file is all of its phases in which a job writes, without their delays and temperatures. Its
+//! `power_cut` cuts the power in each pass that is long enough. A pass
 //! has the hot pages of the run that follows and draws its requests anew ([`Host::pass`]): the run issues the same
 //! requests as without a burn-in. A trace restarts from its first record.
 
@@ -27,6 +28,8 @@ pub struct BurnIn {
     pub requests: u64,
     /// Number of passes begun.
     pub passes: u64,
+    /// Power cuts in them.
+    pub power_cuts: u64,
     /// Simulated time.
     pub time: Ns,
     /// Write amplification, with the reason if it was not steady.
@@ -67,13 +70,14 @@ impl BurnIn {
         let capacity = drive.capacity_bytes() as f64;
         let mut watch = EraseWatch::until_steady(drive, (capacity * most_drive_writes) as u64);
         let (start, before) = (drive.now(), drive.counters().clone());
-        let (mut requests, mut passes) = (0, 0);
+        let (mut requests, mut passes, mut power_cuts) = (0, 0, 0);
         let ended = loop {
             passes += 1;
             let bytes = drive.counters().host_bytes_written;
             let host = pass(passes)?;
             let finished = host.go(drive, &mut watch, &mut |n| progress(requests + n))?;
             requests += finished.run.completed;
+            power_cuts += u64::from(finished.power_cut.is_some());
             if finished.run.failed.is_some() {
                 break BurnInEnd::EndOfLife(EndOfLife::of(drive, &before));
             }
@@ -97,6 +101,7 @@ impl BurnIn {
             drive_writes: written.host_bytes as f64 / capacity,
             requests,
             passes,
+            power_cuts,
             time: drive.now().since(start),
             amplification: watch.amplification(drive, None),
             ended,

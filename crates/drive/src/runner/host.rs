@@ -52,7 +52,7 @@ impl<'a> Host<'a> {
     }
 
     /// Pass `pass` (from 1 on) of a burn-in by the jobs of a job file: all of its phases in which a job writes, without
-    /// their delays and temperatures. Their requests are drawn anew; what is hot under `seed` stays hot.
+    /// their delays and temperatures. The power is cut so long after the start of each pass as the job file says. Their requests are drawn anew; what is hot under `seed` stays hot.
     ///
     /// # Errors
     /// [`WorkloadError`] where a job does not fit the drive.
@@ -71,7 +71,6 @@ impl<'a> Host<'a> {
             start_delay_ns: [0, 0],
             temperature_c: None,
             delay_temperature_c: None,
-            power_cut_ns: None,
             ..job.clone()
         };
         let workload = Workload {

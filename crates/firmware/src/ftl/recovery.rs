@@ -29,10 +29,11 @@
 //! survives that is not in the dump or on flash. A recovery writes nothing, so a power cut during a recovery
 //! leaves the dump as it was.
 
-use firstread_core::{Arena, Ports, Ppa, Spare, SuperblockId};
+use firstread_core::{Arena, Lpn, Ports, Ppa, SenseMode, Spare, SuperblockId};
 
 use crate::flash_store::FlashStore;
 use crate::observe::{SuperblockRow, SuperblockUse};
+use crate::schedule::{Jobs, Purpose};
 
 /// Bytes per slot in a table of contents: logical page and sequence number.
 const ENTRY_BYTES: u64 = 16;
@@ -69,6 +70,8 @@ pub struct Recovery {
     pub soft_reads: u32,
     /// Reads for a rebuild that were lost.
     pub rebuild_reads: u32,
+    /// Slots of the host that a volatile write cache has lost.
+    pub lost_slots: u32,
 }
 
 impl Recovery {
@@ -79,7 +82,22 @@ impl Recovery {
             torn_programs: self.torn_programs,
             soft_reads: self.soft_reads,
             rebuild_reads: self.rebuild_reads,
+            lost_slots: self.lost_slots,
             ..recovery
+        }
+    }
+
+    /// Counts the reads in flight that are lost.
+    pub(crate) fn count_reads(&mut self, jobs: &Jobs) {
+        for job in jobs.iter() {
+            match job.purpose {
+                Purpose::Rebuild => self.rebuild_reads += 1,
+                Purpose::Free
+                | Purpose::Program { .. }
+                | Purpose::Erase { .. }
+                | Purpose::Probe => {}
+                _ => self.soft_reads += u32::from(job.sense != SenseMode::Hard),
+            }
         }
     }
 }
@@ -121,6 +139,15 @@ impl<M: Arena> FlashStore<M> {
         self.take_dumped(&mut recovering.recovery, ports);
         self.place.count_valid(&self.table, &mut self.shared);
         false
+    }
+
+    /// The version of page `lpn` that a recovery has found, if it holds data.
+    pub(crate) fn recovered<P: Ports>(&self, lpn: Lpn, ports: &P) -> Option<Spare> {
+        let ppa = self.table.at(lpn)?;
+        match self.buffered(ppa) {
+            Some(buf) => ports.buffered(buf),
+            None => ports.stored(ppa),
+        }
     }
 
     /// Reads the table of contents of `block`, unless the map does not need it.

@@ -280,9 +280,11 @@ impl Read {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) {
-        let Job { at, priority, .. } = shared.jobs[job];
-        ports.join(Tag(job));
+        let Job {
+            at, priority, step, ..
+        } = shared.jobs[job];
         shared.jobs[job].priority = Priority::Host;
+        ports.join(Tag(job), shared.jobs[job].class(step));
         // If the read has not been issued, the host has waited for it only since now.
         (shared.jobs[job].queued, shared.jobs[job].began) = (now, now);
         let waits =

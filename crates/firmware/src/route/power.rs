@@ -1,7 +1,7 @@
 //! Power routes: what a power cut leaves of each machine, and how each machine continues. `ftl/recovery.rs`
 //! explains how the map is rebuilt.
 
-use firstread_core::{Arena, Ns, Ports, SenseMode};
+use firstread_core::{Arena, Lpn, Ns, Ports, Spare};
 
 use crate::Firmware;
 use crate::ftl::map::Table;
@@ -9,7 +9,6 @@ use crate::ftl::{Recovering, Recovery, pager, place, relocate};
 use crate::log::Record;
 use crate::observe::{Area, Counters, SuperblockTable};
 use crate::read;
-use crate::schedule::Purpose;
 
 /// What survives a power cut beside flash: the emergency dump and the journal. Also the counters, which a
 /// drive keeps over its life.
@@ -44,7 +43,8 @@ impl<M> Dump<M> {
 }
 
 impl<M: Arena> Firmware<M> {
-    /// Power is cut. Returns what is left of the firmware; flash is as the cut has left it. The recovery
+    /// Power is cut. Returns what is left of the firmware; flash is as the cut has left it. Of a volatile write cache,
+    /// what was not programmed is lost, and [`firstread_core::Accounting::lost`] tells of which pages. The recovery
     /// needs room for one map change: if [`Firmware::overlay_is_short`], hand over more memory before.
     pub fn dump<P: Ports<Record = Record>>(mut self, ports: &mut P) -> Dump<M> {
         let mut recovery = Recovery {
@@ -57,17 +57,9 @@ impl<M: Arena> Firmware<M> {
         let (mut table, mut place, mut shared) = (store.table, store.place, store.shared);
         let codewords = shared.config.geometry.codewords_per_slot();
         shared.counters.front.ahead_wasted += self.host.cut(&shared.jobs, codewords);
+        recovery.lost_slots = place.lose_unsafe(&mut table, ports, |lpn, of| pager.change(lpn, of));
         recovery.torn_programs = place.cut(&mut shared, ports);
-        for job in shared.jobs.iter() {
-            match job.purpose {
-                Purpose::Rebuild => recovery.rebuild_reads += 1,
-                Purpose::Free
-                | Purpose::Program { .. }
-                | Purpose::Erase { .. }
-                | Purpose::Probe => {}
-                _ => recovery.soft_reads += u32::from(job.sense != SenseMode::Hard),
-            }
-        }
+        recovery.count_reads(&shared.jobs);
         recovery.waiting_programs = place.waiting_programs();
         if pager.is_on() {
             table.directory.forget_places();
@@ -129,6 +121,11 @@ impl<M: Arena> Firmware<M> {
     ) -> Recovery {
         while self.recover_superblock(&mut recovering, ports) {}
         recovering.done()
+    }
+
+    /// The version of page `lpn` that the recovery has found, if it holds data.
+    pub fn recovered<P: Ports<Record = Record>>(&self, lpn: Lpn, ports: &P) -> Option<Spare> {
+        self.lower.store.recovered(lpn, ports)
     }
 
     /// Continues after a recovery. Events of operations issued before the cut are void.

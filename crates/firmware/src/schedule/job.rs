@@ -115,7 +115,8 @@ impl Job {
             Purpose::Probe => OpClass::Calibration,
             Purpose::ReadAhead if self.priority != Priority::Host => OpClass::ReadAhead,
             Purpose::MapRead { .. } => OpClass::MapRead,
-            Purpose::Merge { .. } => OpClass::MergeRead,
+            // A retry goes on with the read, for whichever command waits for it.
+            Purpose::Merge { .. } if step == 0 => OpClass::MergeRead,
             Purpose::Move { .. } => OpClass::MoveRead,
             Purpose::Rebuild => OpClass::ReadRecovery,
             _ if step == 0 => OpClass::HostRead,

@@ -2,6 +2,7 @@
 //! the drive lives.
 
 use firstread_core::{CellMode, HostOp, Lpn, Status, Stream};
+use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{
     Area, Counters, LowEntry, Refused, SuperblockRow, SuperblockUse,
 };
@@ -9,7 +10,7 @@ use firstread_firmware::policy::area::AXIS;
 use firstread_testkit::faulty_flash::{Faults, FaultyDrive, TrialEnd, When, geometry};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area};
+use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area, write_cache};
 
 /// Superblocks, and slots of each.
 const BLOCKS: u32 = 256;
@@ -436,6 +437,7 @@ fn any_drive() -> impl Strategy<Value = Build> {
             cell_mode,
             refresh,
             area,
+            write_cache: write_cache(seed),
             faults,
             planes_apart: seed % 5 < 2,
             seed,
@@ -459,6 +461,42 @@ proptest! {
     fn powerloss_every_acknowledged_write_survives_with_areas(build in any_drive(), cuts in 1u32..20) {
         build.trial(3000, cuts).run().unwrap_or_else(|found| panic!("{found}"));
     }
+}
+
+/// The low wearing area keeps its free superblocks only as long as the host can do without them.
+#[test]
+fn model_a_full_drive_without_faults_takes_every_write() {
+    let build = Build {
+        fill: 168,
+        victim: 4,
+        refresh: 1,
+        area: 3,
+        planes_apart: true,
+        seed: 11_865_051_059_597_571_121,
+        depth: 37,
+        ..Build::full(geometry(2, 1, 1, 21, 1), CellMode::Qlc, 224)
+    };
+    let summary = build.trial(4000, 0).run();
+    let summary = summary.unwrap_or_else(|found| panic!("{found}\n{build:?}"));
+    assert_eq!(summary.end, TrialEnd::Done);
+}
+
+/// A program of the host has ended on flash when the power is cut, and the firmware was not told: a volatile cache has lost
+/// its data, or flash holds them, and they are not read as zeros.
+#[test]
+fn powerloss_what_a_volatile_cache_has_lost_is_not_read_from_a_buffer() {
+    let build = Build {
+        fill: 0,
+        victim: 0,
+        area: 1,
+        write_cache: WriteCache::Volatile,
+        planes_apart: true,
+        seed: 15_634_101_001_765_087_380,
+        depth: 1,
+        ..Build::full(geometry(2, 1, 1, 20, 1), CellMode::Slc, 64)
+    };
+    let summary = build.trial(3000, 5).run();
+    summary.unwrap_or_else(|found| panic!("{found}\n{build:?}"));
 }
 
 /// Power is cut after every so many events of a small run, from each one on.

@@ -2,6 +2,7 @@
 //! the table of their axis.
 
 use firstread_core::{CellMode, Geometry};
+use firstread_firmware::WriteCache;
 use firstread_firmware::policy::{
     area, cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
 };
@@ -32,6 +33,15 @@ pub fn kept_by_area(area: usize) -> u32 {
     area::AXIS.schemes[area].own_streams() as u32
 }
 
+/// A write cache of three kinds: every second one is protected.
+pub fn write_cache(seed: u64) -> WriteCache {
+    match seed / 11 % 4 {
+        0 => WriteCache::Volatile,
+        1 => WriteCache::WriteThrough,
+        _ => WriteCache::Protected,
+    }
+}
+
 /// How a drive is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
@@ -47,6 +57,7 @@ pub struct Build {
     pub cell_mode: usize,
     pub refresh: usize,
     pub area: usize,
+    pub write_cache: WriteCache,
     pub faults: Chances,
     /// Slots of the read cache.
     pub read_cache: u32,
@@ -78,6 +89,7 @@ impl Build {
             cell_mode: 0,
             refresh: 0,
             area: 0,
+            write_cache: WriteCache::Protected,
             faults: Chances::default(),
             read_cache: 0,
             read_ahead: false,
@@ -113,6 +125,7 @@ impl Build {
                 .with(refresh::AXIS, self.refresh)
                 .with(area::AXIS, self.area)
                 .with(read_ahead::AXIS, usize::from(self.read_ahead)),
+            write_cache: self.write_cache,
             read_cache_slots: self.read_cache,
             map_cache_pages: self.map_cache,
             independent_planes: self.planes_apart,

@@ -28,6 +28,7 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Option<Value> {
         "write_amplification_interval_95": steady.map(|s| [s.interval.0, s.interval.1]),
         "requests": burn_in.requests,
         "passes": burn_in.passes,
+        "power_cuts": burn_in.power_cuts,
         "simulated_ns": burn_in.time.0,
     }))
 }

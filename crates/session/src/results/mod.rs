@@ -23,9 +23,13 @@ mod refresh;
 mod refused;
 pub mod writes;
 
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
 use firstread_core::{CellMode, Ns};
 use firstread_drive::stats::Latencies;
 use firstread_drive::{Cause, Ended};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::files;
@@ -85,57 +89,93 @@ pub fn result_and_wall(setup: &Setup, outcome: &Outcome, with_calibration: bool)
 
 /// The result, with a row for each group of calibration where those are wanted.
 pub fn result(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
-    let options = match &*setup.input {
-        Input::Jobs { text, .. } => Some(job_options::read(text)),
-        Input::Trace(_) | Input::StandIn { .. } => None,
-    };
-    let specs = match &*setup.input {
-        Input::Jobs { workload, .. } => workload.jobs.as_slice(),
-        Input::Trace(_) | Input::StandIn { .. } => &[],
-    };
-    let spec_of = |report: usize| specs.iter().find(|job| job.report as usize == report);
-    let group_of = |report: usize| spec_of(report).map_or(0, |spec| spec.group);
-    let jobs: Vec<Value> = outcome
-        .stats
-        .reports
-        .iter()
-        .enumerate()
-        .map(|(i, report)| {
+    let whole = Whole::new(setup, outcome, with_calibration);
+    serde_json::to_value(whole).unwrap_or_default()
+}
+
+/// A result that is made while it is written: of its jobs memory holds one at a time.
+pub struct Whole<'a> {
+    setup: &'a Setup,
+    outcome: &'a Outcome,
+    with_calibration: bool,
+    options: Option<job_options::Options>,
+}
+
+impl<'a> Whole<'a> {
+    /// The result of `outcome`, with a row for each group of calibration where those are wanted.
+    pub fn new(setup: &'a Setup, outcome: &'a Outcome, with_calibration: bool) -> Whole<'a> {
+        let options = match &*setup.input {
+            Input::Jobs { text, .. } => Some(job_options::read(text)),
+            Input::Trace(_) | Input::StandIn { .. } => None,
+        };
+        Whole {
+            setup,
+            outcome,
+            with_calibration,
+            options,
+        }
+    }
+
+    /// Writes the result as text that ends with a newline.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut out, self)?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+}
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ended_ms = self.outcome.wall.ended_unix_ms;
+        let global = self.options.as_ref().map(|o| o.global.clone());
+        let mut map = serializer.serialize_map(Some(6))?;
+        map.serialize_entry("fio version", &format!("firstread-{VERSION}"))?;
+        map.serialize_entry("timestamp", &(ended_ms / 1000))?;
+        map.serialize_entry("timestamp_ms", &ended_ms)?;
+        map.serialize_entry("time", &calendar::text(ended_ms / 1000))?;
+        map.serialize_entry("global options", &global.unwrap_or_default())?;
+        map.serialize_entry("jobs", &Jobs(self))?;
+        let own = own(self.setup, self.outcome, self.with_calibration);
+        map.serialize_entry("firstread", &own)?;
+        map.end()
+    }
+}
+
+/// The jobs of a result.
+struct Jobs<'a>(&'a Whole<'a>);
+
+impl Serialize for Jobs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let specs = match &*self.0.setup.input {
+            Input::Jobs { workload, .. } => workload.jobs.as_slice(),
+            Input::Trace(_) | Input::StandIn { .. } => &[],
+        };
+        let reports = &self.0.outcome.stats.reports;
+        let spec_of = |report: usize| specs.iter().find(|job| job.report as usize == report);
+        let group_of = |report: usize| spec_of(report).map_or(0, |spec| spec.group);
+        let mut of_groups: BTreeMap<_, [f64; 3]> = BTreeMap::new();
+        for (i, report) in reports.iter().enumerate() {
+            let sum = of_groups.entry(group_of(i)).or_default();
+            let add = fio::bytes_per_s(report);
+            sum.iter_mut().zip(add).for_each(|(a, b)| *a += b);
+        }
+        serializer.collect_seq(reports.iter().enumerate().map(|(i, report)| {
             let spec = spec_of(i);
             let section = spec.map(|spec| spec.section);
-            let own = options
-                .as_ref()
-                .zip(section)
-                .and_then(|(o, section)| o.jobs.get(section as usize));
-            let mut group_bytes_per_s = [0.0; 3];
-            for (other, report) in outcome.stats.reports.iter().enumerate() {
-                if group_of(other) == group_of(i) {
-                    let add = fio::bytes_per_s(report);
-                    group_bytes_per_s
-                        .iter_mut()
-                        .zip(add)
-                        .for_each(|(a, b)| *a += b);
-                }
-            }
+            let options = self.0.options.as_ref().zip(section);
+            let own = options.and_then(|(o, section)| o.jobs.get(section as usize));
             let reported = fio::Reported {
                 report,
                 spec,
                 clones: specs.iter().filter(|s| Some(s.section) == section).count(),
-                group_bytes_per_s,
+                group_bytes_per_s: of_groups[&group_of(i)],
             };
             fio::job(reported, own.cloned().unwrap_or_default())
-        })
-        .collect();
-    let ended_ms = outcome.wall.ended_unix_ms;
-    json!({
-        "fio version": format!("firstread-{VERSION}"),
-        "timestamp": ended_ms / 1000,
-        "timestamp_ms": ended_ms,
-        "time": calendar::text(ended_ms / 1000),
-        "global options": options.map(|o| o.global).unwrap_or_default(),
-        "jobs": jobs,
-        "firstread": own(setup, outcome, with_calibration),
-    })
+        }))
+    }
 }
 
 /// How a run ended, as results say it.
@@ -226,6 +266,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
             "dump_ns": cut.dump.0,
             "recovery_ns": cut.recovery.0,
             "lost_requests": cut.lost_requests,
+            "lost_slots": cut.work.lost_slots,
         });
     }
     if let Some(phases) = phases::json(outcome) {

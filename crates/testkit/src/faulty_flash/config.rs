@@ -89,11 +89,6 @@ pub enum ConfigError {
     /// A scheme needs superblocks in other modes, SLC and TLC among them, and those of this drive are not QLC.
     #[error("`{0}` needs a drive whose `mode` is QLC")]
     NoModes(SchemeChoices),
-    /// The power is to be cut on a drive that may lose writes that were not flushed.
-    #[error(
-        "the firmware has no recovery for a volatile write cache: use protected or write-through"
-    )]
-    VolatileCache,
 }
 
 /// A geometry with pages of 8 KiB, slots of 4 KiB, and codewords of 2 KiB: `channels` with `dies` dies each, `planes` a

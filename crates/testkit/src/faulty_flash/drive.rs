@@ -1,10 +1,10 @@
 //! A firmware on a faulty flash, one event at a time.
 
 use firstread_core::params::Need;
-use firstread_core::{CommandId, HostCommand, HostOp, Ns, Stream, SuperblockId};
+use firstread_core::{CommandId, HostCommand, HostOp, Ns, Status, Stream, SuperblockId};
 use firstread_firmware::ftl::Recovery;
 use firstread_firmware::observe::SuperblockUse;
-use firstread_firmware::{Dump, Firmware};
+use firstread_firmware::{Dump, Firmware, WriteCache};
 
 use super::bug::{Bug, NoBug};
 use super::config::{ConfigError, DriveConfig};
@@ -47,6 +47,8 @@ pub struct PowerCutCounts {
     pub dumped_map_pages: u64,
     /// Commands in flight that were lost.
     pub lost_commands: u64,
+    /// Slots that a volatile write cache has lost.
+    pub lost_slots: u64,
 }
 
 /// A drive and its flash. Time passes in steps of 100 ns, an operation of the flash each; which one ends, chance draws.
@@ -109,11 +111,6 @@ impl FaultyDrive {
         bug: impl Bug + 'static,
     ) -> Result<FaultyDrive, ConfigError> {
         config.check()?;
-        if !faults.power_cuts.is_never()
-            && config.write_cache == firstread_firmware::WriteCache::Volatile
-        {
-            return Err(ConfigError::VolatileCache);
-        }
         let firmware = firmware(config, seed, config.filled_slots);
         let flash = Flash::new(
             config.geometry,
@@ -435,7 +432,9 @@ impl FaultyDrive {
             let allocations = allocated;
             return Err(Violation::Allocated { allocations });
         }
-        if let Some((block, after)) = self.leaving() {
+        // What a volatile cache has lost makes older versions valid again.
+        let goes_back = self.config.write_cache == WriteCache::Volatile;
+        if let Some((block, after)) = self.leaving().filter(|_| !goes_back) {
             let before = before.filter(|(b, _)| *b == block).map_or(0, |(_, n)| n);
             if after > before {
                 return Err(Violation::WorkUndone {
@@ -463,6 +462,7 @@ impl FaultyDrive {
         c.soft_reads += u64::from(recovery.soft_reads > 0);
         c.dumped_map_pages += u64::from(recovery.dumped_map_pages);
         c.lost_commands += u64::from(lost);
+        c.lost_slots += u64::from(recovery.lost_slots);
     }
 
     fn allocated(&self) -> u64 {
@@ -523,6 +523,17 @@ impl FaultyDrive {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Commands that have ended as `status`.
+    pub(super) fn ended_as(&self, status: Status) -> u64 {
+        let completed = self.platform.completed.iter();
+        completed.filter(|(_, s)| *s == status).count() as u64
+    }
+
+    /// Whether a scheme may refuse writes of the host although there is room.
+    pub(super) fn may_refuse_writes(&self) -> bool {
+        self.config.schemes.has("area", "at_bound", "read-only")
     }
 
     /// What the firmware does, for people.

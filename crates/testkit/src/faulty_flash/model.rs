@@ -392,6 +392,10 @@ impl Model {
             versions.drain(..safe);
             for (i, version) in versions.iter_mut().enumerate() {
                 version.is_undecided = i > 0;
+                if i > 0 {
+                    // A later flush does not make safe what this cut may have lost.
+                    version.acknowledged = None;
+                }
                 version.visible = (i == 0).then_some(cut);
                 version.excluded = None;
                 version.is_safe |= i == 0;

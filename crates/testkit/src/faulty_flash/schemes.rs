@@ -158,6 +158,18 @@ impl SchemeChoices {
         schemes.any(|scheme| scheme.requires(need))
     }
 
+    /// Whether parameter `key` of the scheme of `axis` is the word `word`.
+    pub(super) fn has(&self, axis: &str, key: &str, word: &str) -> bool {
+        let mut params = self
+            .each()
+            .filter(|(of, _, _)| of.name == axis)
+            .flat_map(|(_, scheme, values)| scheme.params.iter().zip(values));
+        params.any(|(param, &value)| match param.kind {
+            ParamKind::Choice(words) => param.key == key && words[value as usize] == word,
+            _ => false,
+        })
+    }
+
     /// Open superblocks of streams that the schemes have in the drive's own mode.
     pub(super) fn own_streams(&self) -> u64 {
         let values = self

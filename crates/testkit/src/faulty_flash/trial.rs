@@ -101,7 +101,7 @@ pub struct Summary {
     pub completed: u64,
     /// Reads and writes of part of a slot that ended as uncorrectable.
     pub uncorrectable: u64,
-    /// Writes and trims that ended since the drive takes no more.
+    /// Writes and trims that were refused, since the drive takes no more or its scheme of axis `area` says so.
     pub refused: u64,
     /// Commands that wait for a stuck die.
     pub waiting: u32,
@@ -300,8 +300,7 @@ impl Trial {
     }
 
     fn summary(&self, drive: &FaultyDrive, end: TrialEnd, step: u64) -> Summary {
-        let completed = &drive.platform.completed;
-        let ended = |as_: Status| completed.iter().filter(|(_, s)| *s == as_).count() as u64;
+        let ended = |as_: Status| drive.ended_as(as_);
         let blocks = drive.firmware.blocks().iter();
         let in_use =
             blocks.filter(|(_, row)| row.usage != firstread_firmware::observe::SuperblockUse::Bad);
@@ -312,7 +311,7 @@ impl Trial {
             events: drive.events(),
             completed: ended(Status::Ok),
             uncorrectable: ended(Status::Uncorrectable),
-            refused: ended(Status::ReadOnly),
+            refused: ended(Status::ReadOnly) + ended(Status::WriteProtected),
             waiting: drive.platform.model.in_flight(),
             checked_slots: drive.platform.model.checked_slots(),
             injected: drive.platform.flash.injected(),
@@ -334,12 +333,20 @@ fn check_statuses(drive: &FaultyDrive) -> Result<(), Violation> {
     if is_read_only && failures + drive.power_cut_counts().cuts == 0 {
         return Err(Violation::EndOfLifeWithoutFailure);
     }
+    let refuses = drive.may_refuse_writes();
+    let refused = drive.ended_as(Status::WriteProtected);
+    let counted = drive.firmware.counters().writes_refused_at_bound;
+    // A power cut loses refusals on their way.
+    if refused > counted {
+        return Err(Violation::RefusalsMiscounted { refused, counted });
+    }
     for &(command, status) in &drive.platform.completed {
         let has_reason = match status {
             // Whether a sense has failed was seen when it ended.
             Status::Ok | Status::Uncorrectable => true,
             Status::ReadOnly => is_read_only,
-            Status::NoSpace | Status::OutOfRange | Status::WriteProtected => false,
+            Status::WriteProtected => refuses && matches!(command.op, HostOp::Write | HostOp::Trim),
+            Status::NoSpace | Status::OutOfRange => false,
         };
         if !has_reason {
             return Err(Violation::UnexpectedStatus { command, status });

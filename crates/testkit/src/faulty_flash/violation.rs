@@ -80,6 +80,14 @@ pub enum Violation {
         /// Its status.
         status: Status,
     },
+    /// More writes were refused because of the wear of an area than are counted.
+    #[error("{refused} writes ended as refused at the bound of wear, and {counted} are counted")]
+    RefusalsMiscounted {
+        /// Commands that ended so.
+        refused: u64,
+        /// What the firmware counts.
+        counted: u64,
+    },
     /// Commands wait, flash has nothing to do, and the firmware asks for nothing.
     #[error("{commands} commands wait and nothing is under way:\n{state}")]
     CommandsNeverEnd {

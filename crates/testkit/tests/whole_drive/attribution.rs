@@ -286,6 +286,61 @@ fn model_slow_writes_are_charged_to_cleaning_where_there_is_any_and_else_to_prog
     assert!(share[Cause::Queue as usize] < 0.05, "{share:?}");
 }
 
+/// A read joins another one whose next step is being sensed already: the read of a partial write, or one ahead of a
+/// stream. Its time goes on through all steps that follow, and all but the first count as retries.
+#[test]
+fn formula_what_joins_a_read_between_its_steps_is_charged_all_of_them() {
+    for retry in ["sequential", "pipelined"] {
+        let set = [
+            "capacity=2 GiB",
+            "schemes.read_levels=factory",
+            "schemes.read_ahead=sequential",
+            &format!("schemes.retry={retry}"),
+        ];
+        let mut scenario = Scenario::on("tlc-48l", &set, &firstread_testkit::aged(48, 1000));
+        let slot = scenario.drive.profile().geometry.slot_bytes;
+        let mut places = (0..4_000u64).map(|wordline| 3 * wordline * STRIPE);
+        let (mut ahead, mut retries) = (0, 0);
+        for after_us in (5..400).step_by(25) {
+            let at = places.find(|&at| {
+                let calls = scenario.play(&[(100, HostOp::Read, at, slot)]);
+                crate::scenario::decoded(&calls).len() >= 4
+            });
+            let at = at.expect("some page of thousands takes three retries");
+            // One read joins the read of the write at once, one where it still can.
+            let joined = scenario.stats(&[
+                (100, HostOp::Write, at + 512, 512),
+                (105, HostOp::Read, at, slot),
+                (100 + after_us, HostOp::Read, at, slot),
+            ]);
+            assert!(joined.counters.joined_reads > 0, "{retry}, {after_us} us");
+            let read = &joined.all.read;
+            let tail = read.tail.slowest(1e-9).unwrap();
+            let of = |cause: Cause| tail.share[cause as usize];
+            // The slower one may be a read of its own, behind the retries of the other.
+            let of_retries = of(Cause::Retry) + of(Cause::DieRetry);
+            assert!(of_retries > 0.4, "{retry}: {:?}", tail.share);
+            assert!(of(Cause::Queue) + of(Cause::Link) < 0.2, "{:?}", tail.share);
+            // A stream is read ahead of, and caught up with.
+            let next = |i: u64| {
+                (
+                    200 + i * after_us,
+                    HostOp::Read,
+                    at + i * u64::from(slot),
+                    slot,
+                )
+            };
+            let stream = scenario.stats(&(0..12).map(next).collect::<Vec<_>>());
+            ahead += stream.counters.front.ahead_joined;
+            retries += stream.counters.front.ahead_retries;
+        }
+        assert!(
+            ahead > 20 && retries > 20,
+            "{retry}: {ahead} joined, {retries} retries"
+        );
+    }
+}
+
 /// Two partial writes of one page share the read of what they keep: both are charged its sense, and neither
 /// waits for the other.
 #[test]

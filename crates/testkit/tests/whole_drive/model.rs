@@ -4,7 +4,8 @@
 //! another, and in the middle of recoveries. The payload of the drive keeps the map: a read that
 //! returns anything else ends the run with an error.
 //!
-//! A failure prints its seed; `FIRSTREAD_MODEL_SEED=N` runs that one alone.
+//! A failure prints the seed with all of its configuration; `FIRSTREAD_MODEL_SEED=N` runs that one alone.
+//! `FIRSTREAD_SEED_BASE=N` has each test draw its seeds from N on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -104,6 +105,10 @@ fn swarm(seed: u64) -> Swarm {
                 .filter(|key| scheme.params.iter().any(|p| p.key == **key));
             set.extend(hot.map(|key| format!("area.{key}={} reads", s.at(35).below(3))));
             set.push("area.low_share=300 permille".into());
+            if scheme.params.iter().any(|p| p.key == "bound") {
+                let bound = one(s.at(37), &[50, 800]);
+                set.push(format!("area.bound={bound} permille"));
+            }
         }
         if axis.name == "refresh" {
             set.extend(soon_refreshed(scheme, s.at(34)));
@@ -205,6 +210,13 @@ fn swarm(seed: u64) -> Swarm {
             "dram.map_cache={} KiB",
             if map_cached { 64 * unit } else { 0 }
         ),
+        format!(
+            "dram.write_cache={}",
+            one(
+                s.at(36),
+                &["protected", "protected", "volatile", "write-through"]
+            )
+        ),
         format!("dram.read_cache={} KiB", one(s.at(26), &[0, 0, 64, 2048])),
         format!("queues.fetched={}", one(s.at(28), &[0, 0, 1, 12])),
         format!(
@@ -245,6 +257,9 @@ struct Met {
     requests: u64,
     cuts: u64,
     lost: u64,
+    /// Slots that a volatile write cache has lost, and writes that were refused at the bound of an area's wear.
+    lost_slots: u64,
+    write_protected: u64,
     torn: u64,
     waiting: u64,
     erasing: u64,
@@ -285,6 +300,7 @@ impl Met {
         self.cuts += 1;
         self.cuts_of_recovery += u64::from(cut.twice);
         self.lost += u64::from(cut.lost_requests);
+        self.lost_slots += u64::from(work.lost_slots);
         self.torn += u64::from(work.torn_programs);
         self.waiting += u64::from(work.waiting_programs);
         self.erasing += u64::from(work.erasing > 0);
@@ -302,16 +318,15 @@ impl Met {
             axis.schemes.iter().map(name).collect::<Vec<_>>()
         };
         for scheme in AXES.iter().flat_map(of_axis) {
-            let ran = self.schemes.contains(&scheme) || replayed().is_some();
+            let ran = self.schemes.contains(&scheme) || are_named();
             assert!(ran, "no seed draws {scheme}");
         }
     }
 
-    /// All seeds together must have met each of `these`; one alone need not.
+    /// All seeds together must have met each of `these`; those that the environment names need not.
     fn check(&self, these: &[u64]) {
         println!("{self:?}");
-        let one_alone = replayed().is_some();
-        assert!(one_alone || these.iter().all(|&n| n > 0), "{self:?}");
+        assert!(are_named() || these.iter().all(|&n| n > 0), "{self:?}");
     }
 }
 
@@ -324,8 +339,38 @@ fn tables(profile: &DriveProfile) -> DriveTables {
     of_mode.or_insert_with(|| voltages(profile)).clone()
 }
 
+/// Says what was running when a test fails, whatever ends it.
+struct Running<'a> {
+    seed: u64,
+    rounds: u64,
+    requests: u64,
+    swarm: &'a Swarm,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Running {
+                seed,
+                rounds,
+                requests,
+                swarm,
+            } = self;
+            println!(
+                "in {rounds} rounds of {requests} requests: {swarm:?}\nrepeat it with FIRSTREAD_MODEL_SEED={seed}"
+            );
+        }
+    }
+}
+
 /// Runs `rounds` rounds of `requests` requests.
 fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
+    let _running = Running {
+        seed,
+        rounds,
+        requests,
+        swarm,
+    };
     let set: Vec<&str> = swarm.set.iter().map(String::as_str).collect();
     let profile = profile("ct-qlc", &set);
     let mode = profile.mode;
@@ -338,13 +383,13 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             met.refused += 1;
             return;
         }
-        Err(e) => panic!("seed {seed}: {e}: {swarm:?}"),
+        Err(e) => panic!("seed {seed}: {e}"),
     };
     met.preconditioned += (swarm.state.precondition != Precondition::None) as u64;
     let bad_at_first = drive.counters().clone();
     let slots = drive.capacity_bytes() / unit;
     let stream = Stream::new(seed).named("host");
-    let fail = |e: &dyn Error| -> ! { panic!("seed {seed}: {e}\n{swarm:?}") };
+    let fail = |e: &dyn Error| -> ! { panic!("seed {seed}: {e}") };
     met.schemes.extend(swarm.schemes.iter().cloned());
     for round in 0..rounds {
         let s = stream.at(round);
@@ -421,6 +466,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         let ran = host.run(&mut drive, &mut |_| {});
         let stats = ran.unwrap_or_else(|e| fail(&e));
         met.requests += stats.requests;
+        met.write_protected += stats.counters.writes_refused_at_bound;
         met.moved += stats.counters.slots_moved;
         met.refreshed += stats.counters.slots_refreshed;
         met.superblocks_refreshed += stats.counters.superblocks_refreshed;
@@ -438,7 +484,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             met.cut(&cut);
         }
         if let Err(unsound) = drive.audit() {
-            panic!("seed {seed}, round {round}: {unsound:?}\n{swarm:?}");
+            panic!("seed {seed}, round {round}: {unsound:?}");
         }
         if stats.ended != Ended::Completed {
             met.ended += 1;
@@ -470,20 +516,36 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     met.uncorrectable += read.all.uncorrectable();
     assert!(
         !ideal || read.all.uncorrectable() == 0,
-        "seed {seed}: {swarm:?}"
+        "seed {seed}: {} reads are lost",
+        read.all.uncorrectable()
     );
 }
 
 /// The one seed to replay, where the environment names one.
 #[expect(clippy::disallowed_methods, reason = "how a failed test is replayed")]
-fn replayed() -> Option<String> {
-    std::env::var("FIRSTREAD_MODEL_SEED").ok()
+fn replayed() -> Option<u64> {
+    let seed = std::env::var("FIRSTREAD_MODEL_SEED").ok()?;
+    Some(seed.parse().expect("FIRSTREAD_MODEL_SEED is a number"))
+}
+
+/// Whether the environment names the seeds.
+fn are_named() -> bool {
+    replayed().is_some() || range().is_some()
+}
+
+/// The first of the seeds of a test: the same ones everywhere, unless the environment names another.
+#[expect(clippy::disallowed_methods, reason = "how a test draws new seeds")]
+fn base() -> u64 {
+    match std::env::var("FIRSTREAD_SEED_BASE") {
+        Ok(base) => base.parse().expect("FIRSTREAD_SEED_BASE is a number"),
+        Err(_) => 0,
+    }
 }
 
 fn seeds(count: u64) -> Vec<u64> {
     match replayed() {
-        Some(seed) => vec![seed.parse().expect("FIRSTREAD_MODEL_SEED is a number")],
-        None => (0..count).collect(),
+        Some(seed) => vec![seed],
+        None => (base()..base() + count).collect(),
     }
 }
 
@@ -518,7 +580,7 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
 
 /// Millions of requests and cuts. `FIRSTREAD_MODEL_SEEDS=A..B` runs these seeds.
 #[test]
-#[ignore = "takes minutes: cargo test --release -p firstread-testkit --test whole_drive -- --ignored swarm"]
+#[ignore = "takes minutes: cargo test --profile swarm -p firstread-testkit --test whole_drive -- --ignored swarm"]
 fn powerloss_long_swarm_of_drives_keeps_every_version() {
     let mut met = Met::default();
     let all = match range() {
@@ -548,6 +610,8 @@ fn powerloss_long_swarm_of_drives_keeps_every_version() {
     }
     met.check(&[
         met.cuts,
+        met.lost_slots,
+        met.write_protected,
         met.torn,
         met.waiting,
         met.erasing,

@@ -126,7 +126,12 @@ impl<M: Arena> Map<M> {
         self.initial_contents()
             .page_at(ppa)
             .is_some_and(|Lpn(lpn)| {
-                !self.is_touched(lpn) || !self.overlay.is_marked(lpn) && self.overlay.get(lpn) == 0
+                !self.is_touched(lpn)
+                    || match self.overlay.get(lpn) {
+                        0 => !self.overlay.is_marked(lpn),
+                        // A version written since may have been lost in a power cut.
+                        place => place == self.place(ppa),
+                    }
             })
     }
 
@@ -175,6 +180,14 @@ impl<M: Arena> Map<M> {
     #[inline]
     pub fn at(&self, lpn: Lpn) -> Option<Ppa> {
         self.lookup(lpn, 1).ppa
+    }
+
+    /// The state of `lpn`. A page that was never written is as one that is trimmed.
+    pub fn place_of(&self, lpn: Lpn) -> Place {
+        match self.lookup(lpn, 1) {
+            Run { lost: true, .. } => Place::Lost,
+            Run { ppa, .. } => ppa.map_or(Place::Trimmed, Place::At),
+        }
     }
 
     /// Sets the state of `lpn` and returns its previous slot. Needs [`Map::has_room`].

@@ -69,20 +69,25 @@ impl Place {
     /// Slots of free superblocks that are kept for the low wearing area.
     pub(super) fn kept_low_slots(&self) -> u64 {
         match self.low.is_kept {
-            true => u64::from(self.space.low_free) * self.space.largest_slots,
+            true => self.space.low_free_slots,
             false => 0,
         }
     }
 
-    /// Superblocks that are kept for the low wearing area once those that are emptied or erased are free.
-    pub(crate) fn kept_low_soon(&self, shared: &Shared) -> u32 {
+    /// Superblocks that are kept for the low wearing area once those that are emptied or erased are free, and their
+    /// slots.
+    pub(crate) fn kept_low_soon(&self, shared: &Shared) -> (u32, u64) {
         if !self.low.is_kept {
-            return 0;
+            return (0, 0);
         }
-        let is_low = |block: &SuperblockId| shared.blocks.area_of(*block) == Area::Low;
-        let emptying = self.relocation.emptying.map(|e| e.block);
-        let coming = self.space.erases.blocks().chain(emptying);
-        self.space.low_free + coming.filter(is_low).count() as u32
+        let mode_of = |block: SuperblockId| (block, shared.blocks.row(block).mode);
+        let emptying = self.relocation.emptying.map(|e| (e.block, e.mode));
+        let coming = self.space.erases.blocks().map(mode_of).chain(emptying);
+        let low = coming.filter(|(block, _)| shared.blocks.area_of(*block) == Area::Low);
+        let free = (self.space.low_free, self.space.low_free_slots);
+        low.fold(free, |(n, slots), (_, mode)| {
+            (n + 1, slots + u64::from(shared.slots_of(mode)))
+        })
     }
 
     /// The free superblock to be opened for `stream`: of its own area, or else of the other one.

@@ -13,7 +13,7 @@
 //! - `copies`: slots for pages that are copied because of how they are read. `moves`: slots for pages that move, where
 //!   schemes declare streams.
 //! - `areas`, `low`: parts of the drive that wear apart, and what is known of the low wearing one.
-//! - `power`: what a power cut leaves.
+//! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
 mod areas;
 mod bad;
@@ -22,6 +22,7 @@ mod copies;
 mod erases;
 mod low;
 mod moves;
+mod older;
 mod power;
 mod program;
 mod relocation_state;
@@ -36,7 +37,7 @@ use firstread_core::{
     Arena, Buf, CellMode, DieId, Lpn, Ns, PageAddr, Ppa, Status, SuperblockId, Wait,
 };
 
-use crate::config::Config;
+use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
 use crate::observe::{Area, LowEntry, Owner, StreamId, StreamUse};
 use crate::policy::area::{AnyArea, Areas};
@@ -48,6 +49,7 @@ use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
 pub(crate) use erases::Erased;
 use low::{Low, LowState};
+use older::OlderVersions;
 pub(crate) use power::Dumped;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
@@ -104,6 +106,7 @@ pub(crate) struct Placed {
     lpn: Lpn,
     stream: StreamId,
     slot: Allocated,
+    of_host: bool,
 }
 
 impl Placed {
@@ -173,6 +176,7 @@ pub(crate) struct Place {
     bad: BadBlocks,
     pub(crate) area: AnyArea,
     low: LowState,
+    older: OlderVersions,
     /// An instance for each area.
     wear: [AnyWear; Area::COUNT],
     /// The superblock opened last, if nobody has asked for it yet.
@@ -196,6 +200,7 @@ impl Place {
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
         let superblocks = geometry.blocks_per_plane;
         let low = superblocks - area.low_from().unwrap_or(superblocks);
+        let loses = config.write_cache == WriteCache::Volatile;
         Place {
             space: Space::new(
                 (superblocks, low),
@@ -210,6 +215,7 @@ impl Place {
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             area,
             low: LowState::new(plan.slot_buffers() * u32::from(low > 0), first),
+            older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
             wear: [wear.clone(), wear],
             opened: None,
             waiting: Waiting::with_capacity(plan.programs() as usize),
@@ -286,8 +292,12 @@ impl Place {
             }
             Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
         };
-        let lpn = item.lpn;
-        Ok(Placed { lpn, stream, slot })
+        Ok(Placed {
+            lpn: item.lpn,
+            stream,
+            slot,
+            of_host: matches!(item.why, Why::Host { .. }),
+        })
     }
 
     #[inline(always)]
@@ -422,12 +432,17 @@ impl Place {
     /// this makes due.
     #[inline(always)]
     pub(crate) fn commit<M: Arena>(
-        &self,
+        &mut self,
         placed: Placed,
         table: &mut Table<M>,
         shared: &mut Shared,
     ) -> Programs {
-        let Placed { lpn, stream, slot } = placed;
+        if self.older.are_kept() {
+            self.note_older(&placed, table);
+        }
+        let Placed {
+            lpn, stream, slot, ..
+        } = placed;
         let old = table.set(lpn, slot.ppa);
         shared.blocks.row_mut(slot.ppa.block()).valid_slots += 1;
         if let Some(old) = old {
@@ -460,6 +475,7 @@ impl Place {
         }
         let slot = self.streams.allocate(stream).ok()?;
         ports.pad(slot.buf);
+        self.older.note(slot.buf, None);
         shared.counters.slots_padded += 1;
         let (block, due) = (slot.ppa.block(), slot.due);
         Some(Programs { stream, block, due })

@@ -181,3 +181,33 @@ impl Place {
         Some(at.die)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::ftl::place::Erased;
+    use crate::ftl::tests::{drive, fill};
+
+    /// An erase that a power cut has interrupted has worn its superblock, and is done again; that wears it once more.
+    #[test]
+    fn powerloss_an_interrupted_erase_wears_too() {
+        let mut drive = drive(12, 256, 0);
+        fill(&mut drive, 4, 0);
+        let (erased, other) = (SuperblockId(3), SuperblockId(4));
+        let store = &mut drive.lower.store;
+        store.shared.blocks.row_mut(erased).set_pe_cycles(7);
+        store.place.begin_erase(
+            erased,
+            CellMode::Slc,
+            Erased::Emptied,
+            &mut store.table,
+            &mut store.shared,
+        );
+        let again: Vec<_> = store.place.restart(&mut store.shared).collect();
+        assert_eq!(again, [erased]);
+        let cycles = |block| store.shared.blocks.row(block).pe_cycles;
+        assert_eq!((cycles(erased), cycles(other)), (8, 0));
+    }
+}

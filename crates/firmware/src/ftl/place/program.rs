@@ -146,7 +146,12 @@ impl Place {
         let block = buffer.block_of(line);
         shared.blocks.row_mut(block).stripe_broken = true;
         for (ppa, from) in buffer.filled_of(die, line) {
-            ports.copy(from, self.rewrites.take(ppa));
+            // There is nothing of padding, and of what a power cut has lost.
+            if ports.buffered(from).is_some() {
+                let to = self.rewrites.take(ppa);
+                ports.copy(from, to);
+                self.older.copy(from, to);
+            }
         }
         self.release_part(stream, block, die, line, shared, ports);
     }
@@ -164,6 +169,7 @@ impl Place {
 
     /// That slot has been written again, or is no longer the last version.
     pub(crate) fn rewrite_done(&mut self, shared: &mut Shared) {
+        self.keep_newer_of_rewrite();
         if let Some(block) = self.rewrites.advance() {
             self.close_if_done(block, shared);
         }

@@ -307,6 +307,7 @@ mod tests {
             shrinks: 0,
         });
         relocation.written_before = [(1, 2), (3, 4)];
+        relocation.foresee_anew = true;
         (relocation.moves, relocation.moves_reading, relocation.asked) = (4, 3, 2);
         relocation.host_waits.set(Wait::Cleaning, true);
         relocation.map_waits.set(Wait::Superblock, true);
@@ -317,6 +318,7 @@ mod tests {
             Some((SuperblockId(3), 0))
         );
         assert_eq!(relocation.written_before, [(1, 2), (3, 4)]);
+        assert!(relocation.foresee_anew);
         assert_eq!(
             (relocation.moves, relocation.moves_reading, relocation.asked),
             (0, 0, 0)

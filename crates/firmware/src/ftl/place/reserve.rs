@@ -153,8 +153,8 @@ impl Place {
     pub(crate) fn missing_room(&self, shared: &Shared) -> i64 {
         let slots = self.space.largest_slots;
         let kept = self.kept_from_host() + u64::from(self.torn_slots(shared));
-        let kept = kept + u64::from(self.kept_low_soon(shared)) * slots;
-        (kept + slots) as i64 - self.room_to_come(shared)
+        let (_, kept_low) = self.kept_low_soon(shared);
+        (kept + kept_low + slots) as i64 - self.room_to_come(shared)
     }
 
     /// Whether there is room to move `valid` slots.
@@ -278,10 +278,12 @@ impl Place {
                 || !self.space.erases.is_empty())
     }
 
-    /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, and nothing
-    /// in progress that will produce garbage.
+    /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, nothing in
+    /// progress that will produce garbage, and no free superblock that is kept from the host
+    /// ([`Place::release_low`]).
     pub(crate) fn is_full(&self, shared: &Shared) -> bool {
         self.relocation.is_idle()
+            && self.kept_low_slots() == 0
             && self.rewrites.is_empty()
             && self.space.erases.is_empty()
             && self.space.programs == 0

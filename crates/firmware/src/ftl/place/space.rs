@@ -28,8 +28,9 @@ pub(crate) struct Space {
     pub(crate) closed: u64,
     /// Number of free superblocks of the common pool, in which every mode is that has no pool of its own.
     pub(crate) free: u32,
-    /// Of these, superblocks of the low wearing area.
+    /// Of these, superblocks of the low wearing area, and their slots.
     pub(crate) low_free: u32,
+    pub(crate) low_free_slots: u64,
     /// Slots in free superblocks of the common pool.
     free_slots: u64,
     /// Modes with a pool of their own: their superblocks are opened for the declared stream of the mode alone.
@@ -76,6 +77,7 @@ impl Space {
             closed: 0,
             free: blocks,
             low_free: low,
+            low_free_slots: low as u64 * slots as u64,
             free_slots: all,
             pools: plan.pools(),
             free_in: [0; CellMode::ALL.len()],
@@ -99,12 +101,20 @@ impl Space {
         if self.pools.has(mode) {
             self.free_in[mode as usize] -= 1;
         } else {
-            self.low_free -= u32::from(area == Area::Low);
+            self.take_low(area, slots);
             self.free -= 1;
             self.free_slots -= slots as u64;
         }
         self.opened += 1;
         self.opened
+    }
+
+    /// A superblock of `area` with `slots` slots is no longer free.
+    fn take_low(&mut self, area: Area, slots: u32) {
+        if area == Area::Low {
+            self.low_free -= 1;
+            self.low_free_slots -= u64::from(slots);
+        }
     }
 
     /// A superblock has been filled. Returns its number in the order of filling.
@@ -115,7 +125,7 @@ impl Space {
 
     /// A free superblock of `area` with `slots` slots is retired before first use.
     pub(crate) fn drop_free(&mut self, area: Area, slots: u32) {
-        self.low_free -= u32::from(area == Area::Low);
+        self.take_low(area, slots);
         self.free -= 1;
         self.free_slots -= slots as u64;
         self.physical_slots -= slots as u64;
@@ -149,7 +159,7 @@ impl Space {
     ) {
         (self.opened, self.read_only, self.erases) = (opened, read_only, erases);
         (self.free, self.free_slots, self.free_in) = self.counted(blocks, &slots);
-        self.low_free = self.low_counted(blocks);
+        (self.low_free, self.low_free_slots) = self.low_counted(blocks, &slots);
         let used = || {
             blocks
                 .iter()
@@ -174,7 +184,10 @@ impl Space {
         if self.pools.has(mode) {
             self.free_in[mode as usize] += 1;
         } else {
-            self.low_free += u32::from(area == Area::Low);
+            if area == Area::Low {
+                self.low_free += 1;
+                self.low_free_slots += u64::from(slots);
+            }
             self.free += 1;
             self.free_slots += slots as u64;
         }
@@ -195,13 +208,16 @@ impl Space {
         })
     }
 
-    /// Free superblocks of the common pool that the low wearing area has, counted in the table `blocks`.
-    pub(crate) fn low_counted(&self, blocks: &SuperblockTable) -> u32 {
+    /// Free superblocks of the common pool that the low wearing area has, and their slots, counted in the table
+    /// `blocks`.
+    fn low_counted(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> (u32, u64) {
         let low = blocks.in_area(Area::Low);
         let free = low
             .iter()
             .filter(|(_, row)| row.usage == SuperblockUse::Free && !self.pools.has(row.mode));
-        free.count() as u32
+        free.fold((0, 0), |(n, all), (_, row)| {
+            (n + 1, all + u64::from(slots(row.mode)))
+        })
     }
 
     /// Minimum number of slots beyond those that are needed.
@@ -211,8 +227,8 @@ impl Space {
 
     /// Whether the free superblocks are those of the table `blocks`.
     pub(crate) fn agrees(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> bool {
-        self.counted(blocks, slots) == (self.free, self.free_slots, self.free_in)
-            && self.low_counted(blocks) == self.low_free
+        self.counted(blocks, &slots) == (self.free, self.free_slots, self.free_in)
+            && self.low_counted(blocks, &slots) == (self.low_free, self.low_free_slots)
     }
 
     /// Slots in free superblocks of the common pool.
@@ -429,6 +445,7 @@ impl Place {
         row.leaving = false;
         (row.mode_before, row.mode) = (row.mode, mode);
         shared.changed_room(slots.0 != slots.1);
+        self.keep_rewrites_of(block);
         table.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;

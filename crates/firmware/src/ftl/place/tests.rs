@@ -335,15 +335,52 @@ fn formula_free_superblocks_of_the_low_area_are_kept() {
     };
     let kept = most(place);
     for (emptied, owner, soon) in [(17, Owner::Gc, 3), (17, Owner::Wear, 3), (3, Owner::Gc, 2)] {
-        assert_eq!(place.kept_low_soon(shared), 2);
+        assert_eq!(place.kept_low_soon(shared), (2, 2 * u64::from(SLOTS)));
         place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
-        assert_eq!(place.kept_low_soon(shared), soon, "{emptied}");
+        let slots = soon * u64::from(SLOTS);
+        assert_eq!(
+            place.kept_low_soon(shared),
+            (soon as u32, slots),
+            "{emptied}"
+        );
         place.relocation.emptying = None;
     }
     assert!(place.release_low());
     assert_eq!(most(place), kept + 2 * u64::from(SLOTS));
-    assert_eq!(place.kept_low_soon(shared), 0);
+    assert_eq!(place.kept_low_soon(shared), (0, 0));
     assert!(!place.release_low(), "they were released before");
+}
+
+/// A write does not wait in vain while free superblocks are kept from the host: they are released when nothing else can
+/// be had.
+#[test]
+fn formula_a_drive_that_keeps_free_superblocks_is_not_full() {
+    let mut drive = at_bound(2);
+    let store = &mut drive.lower.store;
+    for block in (0..8).chain(16..18).map(SuperblockId) {
+        store.shared.blocks.row_mut(block).valid_slots = SLOTS;
+    }
+    let (place, shared) = (&mut store.place, &store.shared);
+    assert!(!place.has_garbage(shared) && !place.is_full(shared));
+    assert!(place.release_low());
+    assert!(place.is_full(shared));
+}
+
+/// What is kept of the low wearing area is what its free superblocks hold, in whichever mode they are.
+#[test]
+fn formula_superblocks_of_the_low_area_are_kept_with_the_slots_that_they_have() {
+    let mut drive = at_bound(2);
+    let (place, shared) = (&mut drive.lower.store.place, &drive.lower.store.shared);
+    let beyond = |place: &Place| {
+        (0..)
+            .take_while(|n| place.has_beyond_reserve(*n, shared))
+            .count()
+    };
+    let (before, missing) = (beyond(place), place.missing_room(shared));
+    // As if one of the two had been erased into a mode that holds half as much.
+    place.space.low_free_slots -= u64::from(SLOTS) / 2;
+    assert_eq!(beyond(place), before + SLOTS as usize / 2);
+    assert_eq!(place.missing_room(shared), missing - i64::from(SLOTS) / 2);
 }
 
 /// What spills leaves a free superblock to pages that are read often.

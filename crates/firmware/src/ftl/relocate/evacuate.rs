@@ -60,7 +60,10 @@ impl Relocate {
             let store = &mut lower.store;
             let row = store.shared.blocks.row(current.block);
             if row.valid_slots == 0 {
-                if row.pins > 0 || !store.place.space.erases.may_begin(Erased::Emptied) {
+                if row.pins > 0
+                    || !store.place.space.erases.may_begin(Erased::Emptied)
+                    || store.keeps_older_in(now, current.block, ports)
+                {
                     return false;
                 }
                 self.emptied(now, current, lower, ports);

@@ -82,8 +82,9 @@ impl Relocate {
         let for_stream = i64::from(self.stream_waits(place, shared));
         let mut missing = place.missing_room(shared) + to_come + for_stream * slots;
         // Superblocks kept for the low wearing area are not the host's; the one being emptied counts below.
-        let kept_low = i64::from(place.kept_low_soon(shared));
-        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream - kept_low;
+        let (kept_low, _) = place.kept_low_soon(shared);
+        let mut free =
+            i64::from(space.free_soon(&shared.blocks)) - for_stream - i64::from(kept_low);
         let can_open = || to_come + for_stream == 0 && place.can_open(slots as u32, shared);
         if free > 0 && (missing <= 0 || can_open()) {
             return None;
