@@ -58,12 +58,28 @@ impl Tail {
 
     /// Adds the requests of `other`.
     pub(crate) fn merge(&mut self, other: &Tail) {
-        for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
-            bucket.count += more.count;
-            for (sum, part) in bucket.parts.iter_mut().zip(&more.parts) {
-                *sum += part;
-            }
+        for (bucket, requests, parts) in other.rows() {
+            self.add(bucket, requests, parts);
         }
+    }
+
+    /// Its buckets that are not empty, the slowest last: number of the bucket, requests, and their time by cause (ns).
+    pub fn rows(&self) -> impl Iterator<Item = (usize, u64, &NsByCause)> {
+        let all = self.buckets.iter().enumerate();
+        let used = all.filter(|(_, bucket)| bucket.count > 0);
+        used.map(|(i, bucket)| (i, bucket.count, &bucket.parts))
+    }
+
+    /// Adds a row of another tail. Whether there is such a bucket.
+    pub fn add(&mut self, bucket: usize, requests: u64, parts: &NsByCause) -> bool {
+        let Some(bucket) = self.buckets.get_mut(bucket) else {
+            return false;
+        };
+        bucket.count += requests;
+        for (sum, part) in bucket.parts.iter_mut().zip(parts) {
+            *sum += part;
+        }
+        true
     }
 
     /// The slowest `fraction` of all requests; none if there are no requests.
