@@ -13,6 +13,9 @@ use crate::matrix::kept::Run;
 pub const SPREAD: &str = "over drives: lowest … highest of them, each with chips of its own under the same load; within \
      one drive: the half\nof the 95 % interval over other requests (--workload-seed), median of the drives\n";
 
+/// The name of a direction, and its requests.
+type OfDirection = (&'static str, fn(&Summary) -> &Direction);
+
 /// How a figure is found and shown.
 pub type Figure = (fn(&Summary) -> f64, fn(f64) -> String);
 
@@ -25,7 +28,7 @@ pub fn report(drives: &[Run<'_>]) -> String {
     let seeds = human::seeds(drives.iter().map(|run| run.setup));
     let configuration = human::configuration(setup, summary.capacity_bytes);
     let mut text = format!("{configuration}\n  {seeds}\n");
-    let directions: [(&str, fn(&Summary) -> &Direction); 4] = [
+    let directions: [OfDirection; 4] = [
         ("read", |o| &o.read),
         ("write", |o| &o.write),
         ("trim", |o| &o.trim),
