@@ -23,14 +23,28 @@ fn main() {
         let place = there.expect("they are in the crate or at the top of the repository");
         println!("cargo::rustc-env={name}={}", place.display());
     }
-    let root = Path::new("../..");
-    for path in ["crates", "profiles", ".git/HEAD", ".git/logs/HEAD"] {
+    for path in BUILT_FROM
+        .iter()
+        .chain(&["../../.git/HEAD", "../../.git/logs/HEAD"])
+    {
         // A path that is not there would make cargo run this script every time.
-        if root.join(path).exists() {
-            println!("cargo::rerun-if-changed=../../{path}");
+        if Path::new(path).exists() {
+            println!("cargo::rerun-if-changed={path}");
         }
     }
 }
+
+/// What decides what the program computes.
+const BUILT_FROM: [&str; 8] = [
+    "../../crates",
+    "../../profiles",
+    "../../examples",
+    "../../studies",
+    "../../Cargo.toml",
+    "../../Cargo.lock",
+    "../../rust-toolchain.toml",
+    "../../.cargo",
+];
 
 /// The commit, marked where what is built differs from it. None without git or outside a repository.
 fn commit() -> Option<String> {
@@ -41,16 +55,16 @@ fn commit() -> Option<String> {
             .success()
             .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
+    // A package may be unpacked below the folder of another repository.
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    let is_own = Path::new(&top).canonicalize().ok() == Path::new("../..").canonicalize().ok();
+    if !is_own {
+        return None;
+    }
     let head = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = git(&[
-        // Looking must not write to the index.
-        "--no-optional-locks",
-        "status",
-        "--porcelain",
-        "--",
-        "../../crates",
-        "../../profiles",
-    ])?;
+    // Looking must not write to the index. A file that git does not know counts as a change.
+    let status = ["--no-optional-locks", "status", "--porcelain", "--"];
+    let changed = git(&[&status[..], &BUILT_FROM].concat())?;
     Some(if changed.is_empty() {
         head
     } else {

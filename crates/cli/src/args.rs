@@ -432,8 +432,10 @@ pub struct OutputArgs {
     pub form: FormArgs,
     /// Also keep the result, the latency distribution and the calibration log in files there
     ///
-    /// Of a matrix (lists of values) it has the table as CSV, a picture and the result of each run; the same command
-    /// runs what is not there yet.
+    /// Of several runs (lists of values, --drives, compare) it has the tables, and the result of each run from when that
+    /// run ended: the same command, after any end, finds those and runs what is not there yet. A result is found by all
+    /// that made it: workload, drive, conditions, seeds, limits and this program. What differs or is damaged is run
+    /// anew, and that is said.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
@@ -457,7 +459,7 @@ pub enum Form {
     Json,
 }
 
-/// A command that was interrupted and has printed what it has: exit status 130.
+/// A command that was interrupted and has printed what it has: [`crate::interrupt::status`].
 #[derive(Debug)]
 pub struct Interrupted(pub String);
 

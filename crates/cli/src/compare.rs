@@ -5,28 +5,30 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use firstread_drive::Ended;
-use firstread_drive::stats::{Latencies, Percentile};
-use firstread_session::files::{self, Page};
-use firstread_session::results::{self, TAIL};
+use firstread_drive::stats::Percentile;
+use firstread_session::results::TAIL;
 use firstread_session::{
-    Choice, ChoiceError, Choices, Input, Matrix, Outcome, Point, Setup, Simulation, Sweep, Varied,
+    Choice, ChoiceError, Choices, Input, Matrix, Point, Setup, Simulation, Store, Sweep, Varied,
     crossed,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::{
     BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
 };
 use crate::interrupt;
+use crate::matrix::kept::{self, Run};
 use crate::matrix::{self, Asked, Simulations};
-use crate::output::drives::{self, SPREAD, causes, half_of, within};
+use crate::output::drives::{self, SPREAD, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
-use crate::output::human::{self, Marks, state_line};
+use crate::output::human::{self, Losses, Marks, state_line};
 use crate::output::spread::Spread;
+use crate::output::summary::{Direction, Summary, causes};
 use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
-use crate::run::{check_ends, check_one_scheme_per_axis, print_switched_off, print_warnings};
-use crate::streams::{data, quoted};
+use crate::run::{
+    check_ends, check_one_scheme_per_axis, print_switched_off, run_pages, summary, warn_of,
+};
+use crate::streams::{data, quoted, tell};
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
@@ -49,7 +51,8 @@ Several --scheme axes are combined: every scheme of one with every scheme of the
 of drives, ages, temperatures, wears, --set, --job and --workload-seed: see `firstread run --help`.
 
 Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
-line is wrong, 130 when it was interrupted: what had ended until then is printed.";
+line is wrong, 130 when it was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: what had ended
+until then is printed.";
 
 /// The workload that is run where none is given.
 const DEFAULT_WORKLOAD: &str = "randread-64k-qd128";
@@ -87,26 +90,26 @@ pub struct CompareArgs {
 }
 
 /// What is compared.
-struct Compared {
+struct Compared<'a> {
     /// Label made of its schemes: `ct-qlc`, `ct-qlc,pipelined`.
     label: String,
     /// A simulation a drive, in the order of their seeds.
-    drives: Vec<(Setup, Outcome)>,
+    drives: Vec<Run<'a>>,
 }
 
-impl Compared {
-    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
-        self.drives.iter().map(|(_, outcome)| outcome)
+impl Compared<'_> {
+    fn runs(&self) -> impl Iterator<Item = &Summary> {
+        self.drives.iter().map(|run| &run.summary)
     }
 
     /// A figure over its drives.
-    fn over(&self, value: impl Fn(&Outcome) -> f64) -> Spread {
-        spread(self.outcomes().map(value))
+    fn over(&self, value: impl Fn(&Summary) -> f64) -> Spread {
+        spread(self.runs().map(value))
     }
 
     /// Change of a figure from `base`, drive by drive.
-    fn change(&self, base: &Compared, value: impl Fn(&Outcome) -> f64) -> Spread {
-        let pairs = self.outcomes().zip(base.outcomes());
+    fn change(&self, base: &Compared<'_>, value: impl Fn(&Summary) -> f64) -> Spread {
+        let pairs = self.runs().zip(base.runs());
         spread(pairs.map(|(one, other)| value(one) / value(other)))
     }
 }
@@ -161,101 +164,106 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
         .map(|c| c.axis.name)
         .collect::<Vec<_>>()
         .join(",");
-    let interrupt = interrupt::handled();
-    let (mut labels, mut points) = (Vec::new(), Vec::new());
-    let axes: Vec<Vec<Choice>> = schemes.into_iter().map(|c| c.schemes).collect();
-    for choices in crossed(&axes) {
-        let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
-        let label = names.join(",");
-        let simulation = Simulation {
-            schemes: choices,
-            ..base.clone()
-        };
-        let setup = simulation.setup()?;
-        for &seed in &seeds {
-            let setup = Setup {
-                seed,
-                interrupt: interrupt.clone(),
-                ..setup.clone()
-            };
-            let name = match seeds.len() > 1 {
-                true => format!("{label} seed {}", setup.seed),
-                false => label.clone(),
-            };
-            points.push(Point::new(&name, setup));
-            labels.push(label.clone());
-        }
-    }
+    let points = points(&base, schemes, &seeds)?;
+    let (out, form) = (args.output.out.as_deref(), args.output.form.form());
+    let store = kept::listing_store(out, "comparison", base.input.title(), form)?;
     let matrix = Matrix {
         points: &points,
         threads: args.drives.threads,
         watch: &Simulations::new(points.len()),
     };
-    let outcomes = matrix.finished()?;
-    let finished = outcomes.iter().flatten().count();
-    let interrupted = (finished < points.len())
-        .then(|| Interrupted(format!(": {finished} of {} runs have ended", points.len())));
-    if let Some((point, outcome)) = points
-        .iter()
-        .zip(&outcomes)
-        .find_map(|(p, o)| Some((p, o.as_ref()?)))
-    {
-        print_warnings(&point.setup, outcome);
+    let kept = matrix.kept_with_pages(&store, summary, run_pages)?;
+    kept::tell_found(&points, &kept, "runs");
+    let runs = kept::runs(&points, &kept)?;
+    if let Some(first) = runs.first() {
+        warn_of(first);
     }
     print_switched_off(points.iter().map(|point| &point.setup));
-    for (point, outcome) in points.iter().zip(&outcomes) {
-        if let Some(outcome) = outcome {
-            eprintln!("{}: {}", point.label, human::wall(outcome));
-        }
-    }
-    let mut results: Vec<Compared> = Vec::new();
-    for ((label, point), outcome) in labels.into_iter().zip(points).zip(outcomes) {
-        let Some(outcome) = outcome else {
-            continue;
-        };
-        let drive = (point.setup, outcome);
+    kept::tell_times(&runs);
+    let mut results: Vec<Compared<'_>> = Vec::new();
+    for run in runs {
+        let schemes = axes_of(run.label);
         match results.last_mut() {
-            Some(last) if last.label == label => last.drives.push(drive),
+            Some(last) if last.label == schemes => last.drives.push(run),
             _ => results.push(Compared {
-                label,
-                drives: vec![drive],
+                label: schemes.to_owned(),
+                drives: vec![run],
             }),
         }
     }
-    if let Some(interrupted) = interrupted {
+    let whole = kept::whole(&kept, out, "runs");
+    if whole.is_err() {
         comparable(&mut results);
         if results.is_empty() {
             return Err(Interrupted(" before any run had ended".into()).into());
         }
-        print(args, &axis, &results)?;
-        return Err(interrupted.into());
     }
-    print(args, &axis, &results)?;
-    if args.output.form.form() == Form::Human {
-        eprintln!("\n{}", next_command(args, words, &results));
+    print(form, &axis, &results, out.is_some().then_some(&store))?;
+    whole?;
+    if form == Form::Human {
+        tell(&format!("\n{}", next_command(args, words, &results)));
     }
-    let ends = |compared: &Compared| -> Vec<(String, Ended)> {
-        let drives = compared.drives.iter();
-        let end = |(setup, outcome): &(Setup, Outcome)| {
-            let name = format!("{}, seed {}", compared.label, setup.seed);
-            (name, outcome.stats.ended)
+    let ends = |compared: &Compared<'_>| -> Vec<(String, Option<String>)> {
+        let end = |run: &Run<'_>| {
+            let name = format!("{}, seed {}", compared.label, run.setup.seed);
+            (name, run.summary.end_of_life.clone())
         };
-        drives.map(end).collect()
+        compared.drives.iter().map(end).collect()
     };
-    let ends: Vec<(String, Ended)> = results.iter().flat_map(ends).collect();
-    check_ends(ends.iter().map(|(name, ended)| (name.as_str(), *ended)))
+    let ends: Vec<(String, Option<String>)> = results.iter().flat_map(ends).collect();
+    check_ends(
+        ends.iter()
+            .map(|(name, end)| (name.as_str(), end.as_deref())),
+    )
+}
+
+/// The points of all combinations of `schemes`, each on the drives of `seeds`. The name of a point is the folder of its
+/// files.
+fn points(base: &Simulation, schemes: Vec<Choices>, seeds: &[u64]) -> Result<Vec<Point>> {
+    let interrupt = interrupt::handled();
+    let mut points = Vec::new();
+    let axes: Vec<Vec<Choice>> = schemes.into_iter().map(|c| c.schemes).collect();
+    for choices in crossed(&axes) {
+        let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
+        let schemes = names.join(",");
+        let simulation = Simulation {
+            schemes: choices,
+            ..base.clone()
+        };
+        let setup = simulation.setup()?;
+        for &seed in seeds {
+            let setup = Setup {
+                seed,
+                interrupt: interrupt.clone(),
+                ..setup.clone()
+            };
+            let (label, name) = match seeds.len() > 1 {
+                true => (
+                    format!("{schemes} seed {seed}"),
+                    format!("{schemes}/seed-{seed}"),
+                ),
+                false => (schemes.clone(), schemes.clone()),
+            };
+            points.push(Point {
+                name,
+                ..Point::new(&label, setup)
+            });
+        }
+    }
+    Ok(points)
+}
+
+/// The schemes in the label of a point.
+fn axes_of(label: &str) -> &str {
+    label.split(' ').next().unwrap_or_default()
 }
 
 /// Keeps of `results` the drives that all schemes have run, and the schemes that have run one of those: drives are
 /// compared with themselves.
-fn comparable(results: &mut Vec<Compared>) {
+fn comparable(results: &mut Vec<Compared<'_>>) {
     let mut common: Option<Vec<u64>> = None;
     results.retain(|compared| {
-        let seeds: Vec<u64> = compared
-            .drives
-            .iter()
-            .map(|(setup, _)| setup.seed)
-            .collect();
+        let seeds: Vec<u64> = compared.drives.iter().map(|run| run.setup.seed).collect();
         let both: Vec<u64> = match &common {
             None => seeds,
             Some(common) => common
@@ -274,18 +282,29 @@ fn comparable(results: &mut Vec<Compared>) {
     for compared in results {
         compared
             .drives
-            .retain(|(setup, _)| common.contains(&setup.seed));
+            .retain(|run| common.contains(&run.setup.seed));
     }
 }
 
-/// Prints and keeps the comparison.
-fn print(args: &CompareArgs, axis: &str, results: &[Compared]) -> Result<()> {
+/// Prints the comparison, and keeps it in `store`.
+fn print(form: Form, axis: &str, results: &[Compared<'_>], store: Option<&Store>) -> Result<()> {
     let report = report(axis, results);
-    if let Some(folder) = &args.output.out {
-        files::write(folder, &pages(axis, &report, results))?;
+    let listed = |result: fn(&Run<'_>) -> Value| {
+        let each = results.iter().flat_map(|compared| {
+            let row = move |run: &Run<'_>| kept::row(Some(&compared.label), run.setup, result(run));
+            compared.drives.iter().map(row)
+        });
+        kept::listed(Some(axis), each)
+    };
+    if let Some(store) = store {
+        let all = listed(|run| run.kept.result());
+        store.write(&[
+            ("compare.json".into(), all.into_bytes()),
+            ("compare.txt".into(), report.as_bytes().to_vec()),
+        ])?;
     }
-    match args.output.form.form() {
-        Form::Json => data(&results::text(&as_json(axis, results))),
+    match form {
+        Form::Json => data(&listed(|run| run.kept.result_and_wall())),
         Form::Human => data(&report),
     }
 }
@@ -311,17 +330,16 @@ fn chosen(args: &CompareArgs) -> Result<(Vec<Choices>, Sweep)> {
 }
 
 /// The table.
-fn report(axis: &str, results: &[Compared]) -> String {
+fn report(axis: &str, results: &[Compared<'_>]) -> String {
     let Some(first) = results.first() else {
         return String::new();
     };
-    let Some((setup, outcome)) = first.drives.first() else {
+    let Some(Run { setup, summary, .. }) = first.drives.first() else {
         return String::new();
     };
-    let (direction, _) = outcome.latencies();
     // Jobs that end by time run as many requests as the drive serves.
-    let all = || results.iter().flat_map(Compared::outcomes);
-    let requests = || all().map(|outcome| outcome.stats.requests);
+    let all = || results.iter().flat_map(Compared::runs);
+    let requests = || all().map(|run| run.requests);
     let (least, most) = (requests().min().unwrap_or(0), requests().max().unwrap_or(0));
     let mut each = count(least);
     if most > least {
@@ -337,14 +355,14 @@ fn report(axis: &str, results: &[Compared]) -> String {
         false => format!("changes are against {}", first.label),
     };
     let first_drives = results.iter().filter_map(|c| c.drives.first());
-    let notes: String = first_drives.map(|(setup, _)| human::notes(setup)).collect();
+    let notes: String = first_drives.map(|run| human::notes(run.setup)).collect();
     let mut text = format!(
         "{} on {}, {}{}{notes}\n{each} requests each, {}; {changes}\n\n",
         setup.input.title(),
         setup.profile.name,
         state_line(setup),
         human::cells(setup),
-        human::seeds(first.drives.iter().map(|(setup, _)| setup)),
+        human::seeds(first.drives.iter().map(|run| run.setup)),
     );
     text += &burn_ins(results);
     text += &latency_table(axis, results);
@@ -356,20 +374,25 @@ fn report(axis: &str, results: &[Compared]) -> String {
     text += &write_table(axis, results);
     text += "\nwhat is behind it\n";
     text += &mechanism_table(axis, results);
-    let of_modes: Vec<_> = results
+    let modes = |c: &'_ Compared<'_>| c.runs().map(|run| run.modes.clone()).collect::<Vec<_>>();
+    let modes: Vec<_> = results
         .iter()
-        .map(|c| (c.label.as_str(), c.drives.as_slice()))
+        .map(|c| (c.label.as_str(), modes(c)))
         .collect();
-    text += &output::modes::compared(axis, &of_modes);
-    text += &output::areas::compared(axis, &of_modes);
+    text += &output::modes::compared(axis, &modes);
+    let areas = results.iter().filter_map(|c| {
+        let first = c.runs().next()?;
+        Some((c.label.as_str(), first.areas.as_slice()))
+    });
+    text += &output::areas::compared(axis, &areas.collect::<Vec<_>>());
     text += &format!(
-        "\nlargest causes of the slowest {} % of {direction}s\n",
-        TAIL * 100.0
+        "\nlargest causes of the slowest {} % of {}s\n",
+        TAIL * 100.0,
+        summary.explained
     );
     text += &cause_table(results);
     for compared in results {
-        let reports: Vec<_> = compared.outcomes().map(|o| &o.stats.all).collect();
-        let lost = human::uncorrectable(&reports);
+        let lost = human::uncorrectable(Losses::sum(compared.runs().map(Summary::losses)));
         text.extend(
             lost.lines()
                 .map(|line| format!("\n{}: {line}\n", compared.label)),
@@ -382,11 +405,11 @@ fn report(axis: &str, results: &[Compared]) -> String {
 }
 
 /// What burn-ins did, a line each drive, where there were any.
-fn burn_ins(results: &[Compared]) -> String {
+fn burn_ins(results: &[Compared<'_>]) -> String {
     let mut text = String::new();
     for compared in results {
-        for (setup, outcome) in &compared.drives {
-            let burn_in = output::writes::burn_in(setup, outcome);
+        for Run { setup, summary, .. } in &compared.drives {
+            let burn_in = &summary.burn_in;
             if !burn_in.is_empty() {
                 text += &format!("{}, seed {}: {burn_in}", compared.label, setup.seed);
             }
@@ -398,12 +421,8 @@ fn burn_ins(results: &[Compared]) -> String {
     text
 }
 
-fn tail_latencies(outcome: &Outcome) -> &Latencies {
-    outcome.latencies().1
-}
-
-fn iops(outcome: &Outcome) -> f64 {
-    tail_latencies(outcome).count() as f64 * 1e9 / outcome.stats.all.runtime_ns.max(1) as f64
+fn iops(run: &Summary) -> f64 {
+    run.explained().count as f64 * 1e9 / run.runtime_ns.max(1) as f64
 }
 
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
@@ -418,11 +437,15 @@ fn sides(columns: usize) -> Vec<Side> {
 }
 
 /// A figure that is compared: how it is found and shown.
-type Figure<'a> = (&'a dyn Fn(&Outcome) -> f64, fn(f64) -> String);
+type Figure<'a> = (&'a dyn Fn(&Summary) -> f64, fn(f64) -> String);
 
 /// The rows of `compared`: its figures, each with its change from `base` where there is one, and below
 /// how they lie over drives, where there are several.
-fn rows(compared: &Compared, base: Option<&Compared>, figures: &[Figure<'_>]) -> Vec<Vec<String>> {
+fn rows(
+    compared: &Compared<'_>,
+    base: Option<&Compared<'_>>,
+    figures: &[Figure<'_>],
+) -> Vec<Vec<String>> {
     let (mut values, mut ranges) = (vec![compared.label.clone()], vec![String::new()]);
     let as_change = |ratio: f64| change(ratio, 1.0);
     for (value, show) in figures {
@@ -442,17 +465,17 @@ fn rows(compared: &Compared, base: Option<&Compared>, figures: &[Figure<'_>]) ->
 }
 
 /// The first of the tail's percentiles that all drives have reached in `of`.
-fn reached(results: &[Compared], of: fn(&Outcome) -> &Latencies) -> f64 {
+fn reached(results: &[Compared<'_>], of: fn(&Summary) -> &Direction) -> f64 {
     let mut percentiles = TAIL_PERCENTILES.into_iter();
-    let all = || results.iter().flat_map(Compared::outcomes);
+    let all = || results.iter().flat_map(Compared::runs);
     let by_all = |p: &f64| all().all(|o| of(o).percentile(*p).beyond >= ENOUGH_BEYOND);
     percentiles.find(by_all).unwrap_or(50.0)
 }
 
-fn latency_table(axis: &str, results: &[Compared]) -> String {
-    let percent = reached(results, tail_latencies);
-    let tail = |o: &Outcome| tail_latencies(o).percentile(percent).ns as f64;
-    let mean = |o: &Outcome| tail_latencies(o).mean_ns();
+fn latency_table(axis: &str, results: &[Compared<'_>]) -> String {
+    let percent = reached(results, Summary::explained);
+    let tail = |o: &Summary| o.explained().percentile(percent).ns as f64;
+    let mean = |o: &Summary| o.explained().mean_ns;
     let mut marks = Marks::default();
     let mut all = vec![words([
         axis,
@@ -474,19 +497,17 @@ fn latency_table(axis: &str, results: &[Compared]) -> String {
 }
 
 /// The marks that any of the drives has at `percent`.
-fn mark(marks: &mut Marks, compared: &Compared, percent: f64) -> String {
-    let each = compared
-        .outcomes()
-        .map(|o| tail_latencies(o).percentile(percent));
+fn mark(marks: &mut Marks, compared: &Compared<'_>, percent: f64) -> String {
+    let each = compared.runs().map(|o| o.explained().percentile(percent));
     each.map(|p| marks.of(&p))
         .max_by_key(String::len)
         .unwrap_or_default()
 }
 
-fn percentile_table(axis: &str, results: &[Compared]) -> String {
+fn percentile_table(axis: &str, results: &[Compared<'_>]) -> String {
     let mut head = vec![axis.to_owned()];
-    let all = || results.iter().flat_map(Compared::outcomes);
-    let reached = |p: &f64| all().any(|o| tail_latencies(o).percentile(*p).beyond >= FEWEST_BEYOND);
+    let all = || results.iter().flat_map(Compared::runs);
+    let reached = |p: &f64| all().any(|o| o.explained().percentile(*p).beyond >= FEWEST_BEYOND);
     let shown: Vec<f64> = PERCENTILES.into_iter().filter(reached).collect();
     head.extend(shown.iter().map(|p| format!("P{p}")));
     let mut rows = vec![head];
@@ -496,10 +517,10 @@ fn percentile_table(axis: &str, results: &[Compared]) -> String {
         let mut intervals = vec![String::new()];
         let mut halves = vec![String::new()];
         for &percent in &shown {
-            let of = |o: &Outcome| tail_latencies(o).percentile(percent);
+            let of = |o: &Summary| o.explained().percentile(percent);
             let over = compared.over(|o| of(o).ns as f64);
             values.push(time(over.median) + &mark(&mut marks, compared, percent));
-            let each: Vec<Percentile> = compared.outcomes().map(of).collect();
+            let each: Vec<Percentile> = compared.runs().map(of).collect();
             match &each[..] {
                 [one] => intervals.push(marks.interval(one)),
                 _ => {
@@ -519,31 +540,30 @@ fn percentile_table(axis: &str, results: &[Compared]) -> String {
 }
 
 /// Rows about writes: latencies, or write amplification.
-fn write_table(axis: &str, results: &[Compared]) -> String {
-    let mut all = results.iter().flat_map(Compared::outcomes);
-    if all.all(|o| o.stats.all.write.count() == 0) {
+fn write_table(axis: &str, results: &[Compared<'_>]) -> String {
+    let mut all = results.iter().flat_map(Compared::runs);
+    if all.all(|o| o.write.count == 0) {
         return String::new();
     }
-    let percent = reached(results, |o| &o.stats.all.write);
-    let bandwidth =
-        |o: &Outcome| o.stats.all.write.bytes as f64 * 1e9 / o.stats.all.runtime_ns.max(1) as f64;
-    let tail = |o: &Outcome| o.stats.all.write.percentile(percent).ns as f64;
-    let mean = |o: &Outcome| o.stats.all.write.mean_ns();
-    let p50 = |o: &Outcome| o.stats.all.write.percentile(50.0).ns as f64;
-    let amplification = |compared: &Compared, place: usize| {
-        let of = |o: &Outcome| o.stats.amplification.steady().map(|s| s.mean);
+    let percent = reached(results, |o| &o.write);
+    let bandwidth = |o: &Summary| o.write.bytes as f64 * 1e9 / o.runtime_ns.max(1) as f64;
+    let tail = |o: &Summary| o.write.percentile(percent).ns as f64;
+    let mean = |o: &Summary| o.write.mean_ns;
+    let p50 = |o: &Summary| o.write.percentile(50.0).ns as f64;
+    let amplification = |compared: &Compared<'_>, place: usize| {
+        let of = |o: &Summary| o.amplification;
         let shown = |wa: f64| format!("{wa:.2}");
-        match (Spread::of(compared.outcomes().map(of)), place) {
+        match (Spread::of(compared.runs().map(of)), place) {
             (Some(over), 0) => shown(over.median),
             (Some(over), _) => over.range(shown),
             (None, 0) => {
-                let not = compared.outcomes().find(|o| of(o).is_none());
-                not.map_or(String::new(), output::writes::amplification)
+                let not = compared.runs().find(|o| of(o).is_none());
+                not.map_or(String::new(), |o| o.amplification_text.clone())
             }
             (None, _) => String::new(),
         }
     };
-    let suspends = |o: &Outcome| o.stats.counters.suspends as f64;
+    let suspends = |o: &Summary| o.suspends as f64;
     let a_second = |value: f64| format!("{}/s", bytes(value));
     let mut table_rows = vec![words([
         axis,
@@ -579,7 +599,7 @@ fn write_table(axis: &str, results: &[Compared]) -> String {
     )
 }
 
-fn mechanism_table(axis: &str, results: &[Compared]) -> String {
+fn mechanism_table(axis: &str, results: &[Compared<'_>]) -> String {
     let mut rows = vec![
         words([
             axis,
@@ -594,12 +614,12 @@ fn mechanism_table(axis: &str, results: &[Compared]) -> String {
     ];
     let whole: fn(f64) -> String = |n| count(n as u64);
     let figures: [drives::Figure; 6] = [
-        (|o| o.retries().first_try, share),
-        (|o| o.stats.all.read.lost_share(), rare),
-        (|o| 1.0 - o.retries().first_try, rare),
-        (|o| o.retries().mean, ratio),
+        (|o| o.first_try, share),
+        (|o| o.read.lost_share(), rare),
+        (|o| 1.0 - o.first_try, rare),
+        (|o| o.retries_mean, ratio),
         (|o| o.background_reads_before as f64, whole),
-        (|o| o.stats.counters.background_reads as f64, whole),
+        (|o| o.background_reads as f64, whole),
     ];
     for compared in results {
         let (mut values, mut ranges) = (vec![compared.label.clone()], vec![String::new()]);
@@ -614,47 +634,18 @@ fn mechanism_table(axis: &str, results: &[Compared]) -> String {
     table("  ", &sides(7), &rows)
 }
 
-fn cause_table(results: &[Compared]) -> String {
+fn cause_table(results: &[Compared<'_>]) -> String {
     let rows = results.iter().map(|compared| {
         let mut row = vec![compared.label.clone()];
-        row.extend(causes(compared.outcomes()));
+        row.extend(causes(compared.runs()));
         row.resize(4, String::new());
         row
     });
     table("  ", &[Side::Left; 4], &rows.collect::<Vec<_>>())
 }
 
-fn as_json(axis: &str, results: &[Compared]) -> Value {
-    let each = results.iter().flat_map(|compared| {
-        let drives = compared.drives.iter();
-        drives.map(|(setup, outcome)| drives::row(Some(&compared.label), setup, outcome))
-    });
-    json!({ "axis": axis, "runs": each.collect::<Vec<_>>() })
-}
-
-/// The comparison, and a folder a run.
-fn pages(axis: &str, report: &str, results: &[Compared]) -> Vec<Page> {
-    let mut pages: Vec<Page> = vec![
-        (
-            "compare.json".into(),
-            results::text(&as_json(axis, results)).into_bytes(),
-        ),
-        ("compare.txt".into(), report.as_bytes().to_vec()),
-    ];
-    for compared in results {
-        for (setup, outcome) in &compared.drives {
-            let folder = match compared.drives.len() {
-                1 => compared.label.clone(),
-                _ => format!("{}/seed-{}", compared.label, setup.seed),
-            };
-            pages.extend(output::pages_in(&folder, setup, outcome));
-        }
-    }
-    pages
-}
-
 /// What to do next: a command that explains what was just seen, with all that was asked of its run.
-fn next_command(args: &CompareArgs, words: &[String], results: &[Compared]) -> String {
+fn next_command(args: &CompareArgs, words: &[String], results: &[Compared<'_>]) -> String {
     let compared = |choice: &str| match args.schemes[..] {
         [] => choice.starts_with("read_levels="),
         _ => args.schemes.iter().any(|c| {
@@ -683,7 +674,7 @@ fn next_command(args: &CompareArgs, words: &[String], results: &[Compared]) -> S
         .get(1)
         .or(results.first())
         .and_then(|c| c.drives.first());
-    let all = shown.map(|(setup, _)| setup.schemes());
+    let all = shown.map(|run| run.setup.schemes());
     let all = all.unwrap_or_default();
     for choice in all.split_whitespace().filter(|c| compared(c)) {
         command += &format!(" --scheme {choice}");

@@ -44,7 +44,7 @@ Start here:
   firstread show ct-qlc                   every number of a drive or scheme, with its source
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
-interrupted.";
+interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.";
 
 #[derive(Parser, Debug)]
 #[command(name = "firstread", version = firstread_session::results::BUILD, about = ABOUT, after_help = AFTER_HELP)]
@@ -89,12 +89,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     if let Some(interrupted) = error.downcast_ref::<args::Interrupted>() {
-        eprintln!("{interrupted}");
-        return ExitCode::from(interrupt::STATUS);
+        streams::tell(&interrupted.to_string());
+        return ExitCode::from(interrupt::status());
     }
     // A profile has all that is wrong with it in one error, a problem a line.
     for line in messages::error_text(&error).lines() {
-        eprintln!("error: {line}");
+        streams::tell(&format!("error: {line}"));
     }
     if messages::is_usage(&error) {
         ExitCode::from(2)

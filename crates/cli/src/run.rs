@@ -8,18 +8,21 @@ use clap::Args;
 use firstread_drive::Ended;
 use firstread_session::simulate::simulate;
 use firstread_session::{
-    Choices, Error, Input, Matrix, Outcome, Point, Setup, Simulation, files, results,
+    Choices, Error, Finished, Input, Matrix, Point, Setup, Simulation, files, results,
 };
+use serde_json::{Map, Value};
 
 use crate::args::{
     BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
 };
 use crate::interrupt;
+use crate::matrix::kept::{self, Run};
 use crate::matrix::{self, Asked, Simulations};
 use crate::output::format::count;
+use crate::output::summary::{Summary, end_of_life};
 use crate::output::{self, calibration, drives, human, understood};
 use crate::progress::Bars;
-use crate::streams::{data, notice, warning, written};
+use crate::streams::{data, notice, tell, warning, written};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -46,7 +49,8 @@ Of a list each value is run, with every value of the other lists. A..B is one dr
 wear.
 
 Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
-line is wrong, 130 when it was interrupted: what it had until then is printed and kept.";
+line is wrong, 130 when it was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: what it had
+until then is printed and kept.";
 
 /// Run a workload on a drive and report its latencies, its retries and what its tail is made of
 #[derive(Args, Debug)]
@@ -113,11 +117,14 @@ pub fn run(args: &RunArgs) -> Result<()> {
         }
         outcome => outcome?,
     };
-    print_warnings(&setup, &outcome);
+    let notices: Vec<String> = outcome.notices.iter().map(ToString::to_string).collect();
+    let completed = outcome.stats.ended == Ended::Completed;
+    print_warnings(&setup, &notices, outcome.stats.requests, completed);
     print_switched_off([&setup].into_iter());
     if let Some(folder) = &args.output.out {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
+    let (_, wall) = results::result_and_wall(&setup, &outcome, false);
     match args.output.form.form() {
         Form::Json => {
             let whole = results::Whole::new(&setup, &outcome, args.calibration_log);
@@ -130,12 +137,13 @@ pub fn run(args: &RunArgs) -> Result<()> {
             }
         }
     }
-    eprintln!("{}", human::wall(&outcome));
+    tell(&human::wall(&wall.as_object().cloned().unwrap_or_default()));
     if outcome.stats.ended == Ended::Interrupted {
         let requests = count(outcome.stats.requests);
         return Err(Interrupted(format!(" after {requests} requests")).into());
     }
-    check_ends([(setup.input.name(), outcome.stats.ended)].into_iter())
+    let end = end_of_life(outcome.stats.ended);
+    check_ends([(setup.input.name(), end.as_deref())].into_iter())
 }
 
 /// Runs it on several drives.
@@ -145,63 +153,79 @@ fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
             seed,
             ..setup.clone()
         };
-        Point::new(&format!("seed {seed}"), setup)
+        Point {
+            name: format!("seed-{seed}"),
+            ..Point::new(&format!("seed {seed}"), setup)
+        }
     };
     let points: Vec<Point> = seeds.iter().map(point).collect();
+    let (out, form) = (args.output.out.as_deref(), args.output.form.form());
+    let store = kept::listing_store(out, "drives", setup.input.title(), form)?;
     let matrix = Matrix {
         points: &points,
         threads: args.drives.threads,
         watch: &Simulations::new(points.len()),
     };
-    let outcomes = matrix.finished()?;
-    let finished = points.into_iter().zip(outcomes);
-    let finished = finished.filter_map(|(point, outcome)| Some((point.setup, outcome?)));
-    let (setups, outcomes): (Vec<Setup>, Vec<Outcome>) = finished.unzip();
-    if outcomes.is_empty() {
+    let results = matrix.kept_with_pages(&store, summary, run_pages)?;
+    kept::tell_found(&points, &results, "runs");
+    let runs = kept::runs(&points, &results)?;
+    let Some(first) = runs.first() else {
         return Err(Interrupted(" before any run had ended".into()).into());
+    };
+    warn_of(first);
+    print_switched_off([first.setup].into_iter());
+    kept::tell_times(&runs);
+    let row = |run: &Run<'_>, result| kept::row(None, run.setup, result);
+    if out.is_some() {
+        let listed = runs.iter().map(|run| row(run, run.kept.result()));
+        let listed = kept::listed(None, listed).into_bytes();
+        let report = drives::report(&runs).into_bytes();
+        store.write(&[
+            ("drives.json".into(), listed),
+            ("drives.txt".into(), report),
+        ])?;
     }
-    if let (Some(setup), Some(outcome)) = (setups.first(), outcomes.first()) {
-        print_warnings(setup, outcome);
-        print_switched_off([setup].into_iter());
-    }
-    let report = drives::report(&setups, &outcomes);
-    let rows = setups.iter().zip(&outcomes);
-    let rows = rows.map(|(setup, outcome)| drives::row(None, setup, outcome));
-    let all = results::text(&serde_json::json!({ "axis": null, "runs": rows.collect::<Vec<_>>() }));
-    if let Some(folder) = &args.output.out {
-        let mut pages = vec![
-            ("drives.json".into(), all.as_bytes().to_vec()),
-            ("drives.txt".into(), report.as_bytes().to_vec()),
-        ];
-        for (setup, outcome) in setups.iter().zip(&outcomes) {
-            pages.extend(output::pages_in(
-                &format!("seed-{}", setup.seed),
-                setup,
-                outcome,
-            ));
+    match form {
+        Form::Json => {
+            let listed = runs.iter().map(|run| row(run, run.kept.result_and_wall()));
+            data(&kept::listed(None, listed))?;
         }
-        files::write(folder, &pages)?;
+        Form::Human => data(&drives::report(&runs))?,
     }
-    match args.output.form.form() {
-        Form::Json => data(&all)?,
-        Form::Human => data(&report)?,
+    kept::whole(&results, out, "runs")?;
+    let ends = runs
+        .iter()
+        .map(|run| (run.label, run.summary.end_of_life.as_deref()));
+    check_ends(ends)
+}
+
+/// What tables need of a run, to be kept.
+pub fn summary(setup: &Setup, finished: &Finished) -> Map<String, Value> {
+    match finished {
+        Finished::Run(outcome) => Summary::of(setup, outcome).values(),
+        Finished::Life(_) => Map::new(),
     }
-    for (setup, outcome) in setups.iter().zip(&outcomes) {
-        eprintln!("seed {}: {}", setup.seed, human::wall(outcome));
+}
+
+/// The files of a run among several, in the folder of its name.
+pub fn run_pages(point: &Point, finished: &Finished) -> Vec<files::Page> {
+    match finished {
+        Finished::Run(outcome) => output::pages_in(&point.name, &point.setup, outcome),
+        Finished::Life(_) => Vec::new(),
     }
-    if setups.len() < seeds.len() {
-        let (ended, all) = (setups.len(), seeds.len());
-        return Err(Interrupted(format!(": {ended} of {all} runs have ended")).into());
-    }
-    let names: Vec<String> = setups.iter().map(|s| format!("seed {}", s.seed)).collect();
-    let ends = outcomes.iter().map(|outcome| outcome.stats.ended);
-    check_ends(names.iter().map(String::as_str).zip(ends))
+}
+
+/// The notices of a run that is kept.
+pub fn warn_of(run: &Run<'_>) {
+    let completed = run.kept.ended == results::ended(Ended::Completed);
+    let summary = &run.summary;
+    print_warnings(run.setup, &summary.notices, summary.requests, completed);
 }
 
 /// Prints notices: options that were interpreted differently, and limits that were not reached.
-pub fn print_warnings(setup: &Setup, outcome: &Outcome) {
-    for n in &outcome.notices {
-        notice(&n.to_string());
+fn print_warnings(setup: &Setup, notices: &[String], requests: u64, completed: bool) {
+    for n in notices {
+        notice(n);
     }
     if let Some(cells) = setup.other_cells() {
         notice(&cells.to_string());
@@ -210,11 +234,10 @@ pub fn print_warnings(setup: &Setup, outcome: &Outcome) {
         warning(&beyond.to_string());
     }
     if let Some(limit) = setup.limit
-        && outcome.stats.requests < limit
-        && outcome.stats.ended == Ended::Completed
+        && requests < limit
+        && completed
     {
         let name = setup.input.name();
-        let requests = outcome.stats.requests;
         notice(&format!(
             "{name}: ended after {} requests, before the limit of {}",
             count(requests),
@@ -247,13 +270,9 @@ pub fn check_one_scheme_per_axis(axes: impl Iterator<Item = &'static str>) -> Re
     Ok(())
 }
 
-/// Reports runs that ended early, after their results are printed: exit status 1.
-pub fn check_ends<'a>(ended: impl Iterator<Item = (&'a str, Ended)>) -> Result<()> {
-    let told = ended.filter_map(|(name, ended)| match ended {
-        // What was interrupted is told by its command.
-        Ended::Completed | Ended::Interrupted => None,
-        Ended::EndOfLife(end) => Some(format!("{name}: {end}")),
-    });
+/// Reports drives whose life ended, each by its name, after their results are printed: exit status 1.
+pub fn check_ends<'a>(ends: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Result<()> {
+    let told = ends.filter_map(|(name, end)| Some(format!("{name}: {}", end?)));
     let told: Vec<String> = told.collect();
     match told.is_empty() {
         true => Ok(()),

@@ -25,12 +25,41 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
+/// Says `text` on the standard error. What a file or an argument brings along cannot command the terminal: control
+/// characters are written as escapes. A terminal that is gone is no error.
+pub fn tell(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
+}
+
+/// `text` with its control characters as escapes, but for the ends of lines.
+fn printable(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() && !matches!(c, '\n' | '\t') {
+            true => plain.extend(c.escape_default()),
+            false => plain.push(c),
+        }
+    }
+    plain
+}
+
 /// Warns on the standard error.
 pub fn warning(text: &str) {
-    eprintln!("warning: {text}");
+    tell(&format!("warning: {text}"));
 }
 
 /// Prints a notice on the standard error.
 pub fn notice(text: &str) {
-    eprintln!("note: {text}");
+    tell(&format!("note: {text}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_control_characters_are_told_as_escapes() {
+        let told = printable("a\u{1b}[31mred\r\u{9b}1m\tb\nµ");
+        assert_eq!(told, "a\\u{1b}[31mred\\r\\u{9b}1m\tb\nµ");
+    }
 }

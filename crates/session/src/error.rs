@@ -11,7 +11,6 @@ use firstread_ecc::CodeError;
 use firstread_nand::SenseError;
 use firstread_workload::WorkloadError;
 use firstread_workload::trace::ColumnsError;
-use serde_json::Value;
 use thiserror::Error;
 
 use crate::choice::ChoiceError;
@@ -211,22 +210,22 @@ pub enum StoreError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The folder is another's.
-    #[error("{folder}: holds results of the {kind} {whose}; choose another folder", folder = folder.display())]
+    #[error("{folder}: holds results of {whose}; choose another folder", folder = folder.display())]
     Taken {
         /// The folder.
         folder: PathBuf,
-        /// Kind of owner of the folder: a study.
-        kind: &'static str,
-        /// The name of that, as JSON.
-        whose: Value,
+        /// What it holds results of: `study ct-qlc`.
+        whose: String,
     },
-    /// A file is no JSON.
-    #[error("{path}: damaged; delete it and it is made anew: {error}", path = path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: serde_json::Error,
+    /// The folder has results in another form, of an earlier or a later version.
+    #[error(
+        "{folder}: holds results in the form of another version, which does not tell all that they were made of; \
+         delete the folder, or choose another one",
+        folder = folder.display()
+    )]
+    OtherForm {
+        /// The folder.
+        folder: PathBuf,
     },
     /// A file is no result.
     #[error("{path}: not a result of a {kind}; delete it and it is made anew", path = path.display())]
@@ -236,4 +235,13 @@ pub enum StoreError {
         /// What it should be a result of: a study.
         kind: &'static str,
     },
+    /// A file that was there in this run is gone.
+    #[error("{path}: was deleted while results were written beside it; run the command again", path = path.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The program that runs cannot be read, so results of it cannot be told from those of another one.
+    #[error("results cannot be kept: {0}")]
+    Program(FileError),
 }

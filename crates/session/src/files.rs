@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
 
 use thiserror::Error;
+use twox_hash::xxhash3_128::Hasher;
 
 /// Name of the standard input where a path is expected.
 pub const STDIN: &str = "-";
@@ -103,24 +104,85 @@ pub fn is_file(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Size of the file at `path` (bytes); none where the system does not tell.
-pub(crate) fn size(path: &Path) -> Option<u64> {
-    Some(fs::metadata(path).ok()?.len())
+/// Whether there is a folder at `path`.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// A checksum of `bytes`, 32 hexadecimal digits. It tells contents apart that differ by chance or by an edit; it is no
+/// protection from someone who forges them.
+pub(crate) fn checksum(bytes: &[u8]) -> String {
+    format!("{:032x}", Hasher::oneshot(bytes))
+}
+
+/// The same of all of `input`, which is read in pieces.
+pub(crate) fn checksum_of(mut input: impl Read) -> io::Result<String> {
+    let mut hasher = Hasher::new();
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match input.read(&mut piece) {
+            Ok(0) => return Ok(format!("{:032x}", hasher.finish_128())),
+            Ok(n) => hasher.write(&piece[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The same of the file at `path`; none where it cannot be read.
+pub(crate) fn checksum_of_file(path: &Path) -> Option<String> {
+    checksum_of(File::open(path).ok()?).ok()
+}
+
+/// The same of the program that runs. On Linux that is the program which was started, even where its file has been
+/// replaced since.
+pub(crate) fn checksum_of_program() -> io::Result<String> {
+    let running = File::open("/proc/self/exe");
+    checksum_of(running.or_else(|_| File::open(std::env::current_exe()?))?)
 }
 
 /// A file to be written: path below the output folder, and content.
 pub type Page = (PathBuf, Vec<u8>);
 
 /// Writes `pages` below `folder`. Each file appears complete or not at all, even if the power fails.
-/// Every file is first written and synced under a temporary name. The files are renamed after all of
-/// them are on disk.
+/// Every file is first written and synced under a temporary name. The files are renamed in their order after
+/// all of them are on disk, so the last one says that the others are there. Temporary files are removed where that fails.
 ///
 /// # Errors
 /// [`FileError`] of the first that cannot be written.
 pub fn write(folder: &Path, pages: &[Page]) -> Result<(), FileError> {
     let mut written = Vec::new();
-    let result = pages.iter().try_for_each(|(name, content)| {
+    let result = write_partial(folder, pages, &mut written);
+    let result = result.and_then(|()| {
+        written
+            .iter()
+            .try_for_each(|(partial, path)| fs::rename(partial, path).map_err(FileError::of(path)))
+    });
+    if result.is_err() {
+        for (partial, _) in &written {
+            // What was renamed is no longer there. Of the rest, the first error is what is reported.
+            let _ = fs::remove_file(partial);
+        }
+        return result;
+    }
+    let folders = written.iter().filter_map(|(_, path)| path.parent());
+    let folders: BTreeSet<&Path> = folders.collect();
+    folders.into_iter().for_each(sync_folder);
+    Ok(())
+}
+
+/// Writes `pages` under temporary names, which are added to `written` with the names that they are for.
+fn write_partial(
+    folder: &Path,
+    pages: &[Page],
+    written: &mut Vec<(PathBuf, PathBuf)>,
+) -> Result<(), FileError> {
+    pages.iter().try_for_each(|(name, content)| {
         let path = folder.join(name);
+        if path.is_dir() {
+            let error = io::Error::from(io::ErrorKind::IsADirectory);
+            return Err(FileError::of(&path)(error));
+        }
         let mut partial = path.clone().into_os_string();
         partial.push(format!(".partial-{}", std::process::id()));
         let partial = PathBuf::from(partial);
@@ -128,21 +190,7 @@ pub fn write(folder: &Path, pages: &[Page]) -> Result<(), FileError> {
         fs::create_dir_all(parent).map_err(FileError::of(parent))?;
         written.push((partial.clone(), path));
         write_through(&partial, content).map_err(FileError::of(&partial))
-    });
-    if let Err(error) = result {
-        for (partial, _) in written {
-            // Leftover temporary files cannot be removed here. The first error is reported.
-            let _ = fs::remove_file(partial);
-        }
-        return Err(error);
-    }
-    let mut folders = BTreeSet::new();
-    for (partial, path) in written {
-        fs::rename(&partial, &path).map_err(FileError::of(&path))?;
-        folders.extend(path.parent().map(Path::to_owned));
-    }
-    folders.iter().for_each(|folder| sync_folder(folder));
-    Ok(())
+    })
 }
 
 /// Writes `content` to `path`, and waits until it is on the disk.
@@ -160,6 +208,16 @@ fn sync_folder(folder: &Path) {
     }
 }
 
+/// Whether this process was started with the signal of a closed terminal ignored, as `nohup` does; false where the system
+/// does not tell.
+pub fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of signal 1, SIGHUP.
+    mask.is_some_and(|mask| mask & 1 != 0)
+}
+
 /// Peak memory of this process (bytes); none if the system does not report it.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -170,4 +228,81 @@ pub fn peak_rss_bytes() -> Option<u64> {
         .parse::<u64>()
         .ok()
         .map(|kib| kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of a test, gone with it.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let name = format!("firstread-files-{name}-{}", std::process::id());
+            let folder = Folder(std::env::temp_dir().join(name));
+            let _ = fs::remove_dir_all(&folder.0);
+            fs::create_dir_all(&folder.0).unwrap();
+            folder
+        }
+
+        fn names(&self) -> Vec<String> {
+            let all = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<String> = all
+                .map(|f| f.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn page(name: &str, text: &str) -> Page {
+        (name.into(), text.as_bytes().to_vec())
+    }
+
+    /// Where a file cannot be written, none is, and nothing is left of the attempt.
+    #[test]
+    fn sequence_a_folder_in_the_place_of_a_file_leaves_nothing_behind() {
+        let folder = Folder::new("taken");
+        fs::create_dir(folder.0.join("b")).unwrap();
+        let error = write(&folder.0, &[page("a", "1"), page("b", "2")]).unwrap_err();
+        assert!(error.to_string().contains("/b: "), "{error}");
+        assert_eq!(folder.names(), ["b"]);
+    }
+
+    /// A file is replaced by a rename: who has it open reads the earlier file to its end.
+    #[test]
+    #[cfg(unix)]
+    fn sequence_a_file_is_replaced_as_a_whole() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = Folder::new("replaced");
+        write(&folder.0, &[page("a", "earlier")]).unwrap();
+        let path = folder.0.join("a");
+        let mut open_before = File::open(&path).unwrap();
+        let file_number = || fs::metadata(&path).unwrap().ino();
+        let number_before = file_number();
+        write(&folder.0, &[page("a", "later")]).unwrap();
+        let mut text = String::new();
+        open_before.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "earlier");
+        assert_ne!(file_number(), number_before);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "later");
+        assert_eq!(folder.names(), ["a"]);
+    }
+
+    /// In pieces or as a whole, the checksum is the same; one bit changes it.
+    #[test]
+    fn model_a_checksum_in_pieces_is_that_of_the_whole() {
+        let mut bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i * 7 % 251) as u8).collect();
+        let whole = checksum(&bytes);
+        assert_eq!(checksum_of(&bytes[..]).unwrap(), whole);
+        *bytes.last_mut().unwrap() ^= 1;
+        assert_ne!(checksum_of(&bytes[..]).unwrap(), whole);
+    }
 }

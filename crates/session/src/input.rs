@@ -2,6 +2,7 @@
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
@@ -9,6 +10,7 @@ use firstread_workload::trace::{Columns, Understood};
 use firstread_workload::{
     Format, StandIn, TraceOptions, TraceReader, Workload, WorkloadError, fio,
 };
+use serde_json::{Value, json};
 
 use crate::error::{Error, Given, NotATrace, TraceArg};
 use crate::files::{self, FileError};
@@ -121,6 +123,8 @@ pub struct Trace {
     source: Source,
     /// Format options; the capacity is filled in later.
     options: TraceOptions,
+    /// Checksum of its content, once that was asked for.
+    content: OnceLock<String>,
 }
 
 #[derive(Debug)]
@@ -212,6 +216,7 @@ impl Input {
             name: label,
             source,
             options,
+            content: OnceLock::new(),
         };
         // An unreadable trace is reported before a drive is built.
         trace.reader(u64::MAX)?;
@@ -331,6 +336,23 @@ impl Input {
         Ok(Some(reader.understood()?))
     }
 
+    /// All that its requests depend on.
+    ///
+    /// # Errors
+    /// [`FileError`] where the file of a trace cannot be read.
+    pub(crate) fn identity(&self) -> Result<Value, FileError> {
+        Ok(match self {
+            // The jobs say what the text does not: that their number of requests was taken away.
+            Input::Jobs { workload, text } => {
+                let Workload { name, jobs, .. } = workload;
+                let jobs = files::checksum(format!("{jobs:?}").as_bytes());
+                json!({ "name": name, "text": files::checksum(text.as_bytes()), "jobs": jobs })
+            }
+            Input::Trace(trace) => json!({ "name": trace.name, "trace": trace.identity()? }),
+            Input::StandIn { row, speed } => json!({ "name": row.name, "speed": speed }),
+        })
+    }
+
     /// Number of requests, where it is known before the run.
     pub fn requests(&self) -> Option<u64> {
         match self {
@@ -354,19 +376,39 @@ impl Trace {
         Ok(TraceReader::open(&self.name, self.source.read()?, options)?)
     }
 
-    /// What its records depend on, without reading them: the size of its file, and how it is read.
-    pub(crate) fn identity(&self) -> serde_json::Value {
-        let bytes = match &self.source {
-            Source::File(path) => files::size(path),
-            Source::Memory(bytes) => Some(bytes.len() as u64),
+    /// All that its records depend on: the content of its file, and how that is read. The file is read for it, once.
+    ///
+    /// # Errors
+    /// [`FileError`] where its file cannot be read.
+    pub(crate) fn identity(&self) -> Result<Value, FileError> {
+        let content = match self.content.get() {
+            Some(content) => content,
+            None => {
+                let content = files::checksum_of(self.source.read()?);
+                let content = content.map_err(FileError::named(&*self.name))?;
+                self.content.get_or_init(|| content)
+            }
         };
-        serde_json::json!({
-            "bytes": bytes,
-            "format": self.options.format.map(|format| format.name),
-            "wrap": self.options.wrap,
-            "clamp": self.options.on_time_back == TimeBack::Clamp,
-            "device": self.options.device,
-        })
+        // Capacity and limit are of a run and not of its trace. A field that is added has to be decided on here.
+        let TraceOptions {
+            format,
+            columns,
+            capacity_bytes: _,
+            wrap,
+            on_time_back,
+            speed,
+            limit: _,
+            device,
+        } = self.options;
+        Ok(json!({
+            "content": content,
+            "format": format.map(|format| format.name),
+            "columns": columns.map(|columns| format!("{columns:?}")),
+            "wrap": wrap,
+            "clamp": on_time_back == TimeBack::Clamp,
+            "speed": speed,
+            "device": device,
+        }))
     }
 
     /// How much faster than recorded it is replayed.

@@ -39,6 +39,7 @@ pub mod life;
 mod matrix;
 mod names;
 mod parallel;
+mod program;
 pub mod results;
 mod retries;
 mod setup;
@@ -62,5 +63,5 @@ pub use setup::{
     profile,
 };
 pub use simulate::{Outcome, Prepared, Progress, Wall, simulate_on};
-pub use store::{Kept, Store, inputs};
+pub use store::{How, Kept, Store, inputs};
 pub use sweep::{Sweep, Varied};

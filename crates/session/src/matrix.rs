@@ -35,20 +35,25 @@ use firstread_drive::Ended;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::files::{self, Page};
 use crate::finished::{Finished, FinishedLife};
 use crate::life::{Life, LifeProgress, Terms};
 use crate::parallel;
+use crate::program;
 use crate::results;
 use crate::setup::Setup;
 use crate::simulate::{Outcome, Prepared, Progress, timed};
-use crate::store::{Kept, Store, burnt_in, inputs, inputs_of_life};
+use crate::store::{How, Kept, Made, Search, Store, THIS_RUN, burnt_in, inputs_by, inputs_of_life};
+
+/// Length up to which a label is a name. Most systems take names of 255 bytes, and a temporary one has more at its end.
+const LONGEST_NAME: usize = 160;
 
 /// A simulation or a life among many.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Its label in messages.
     pub label: String,
-    /// Its name in a [`Store`]: a file name without extension, unique within the matrix.
+    /// Its name in a [`Store`]: a file name without extension, or such below a folder; unique within the matrix.
     pub name: String,
     /// What is simulated.
     pub setup: Setup,
@@ -75,14 +80,26 @@ impl Point {
         }
     }
 
+    /// All that its result depends on, where `program` runs.
+    fn inputs(&self, program: &str) -> Result<Value, Error> {
+        match &self.life {
+            None => inputs_by(program, &self.setup),
+            Some(terms) => inputs_of_life(program, &self.setup, terms),
+        }
+    }
+
     /// A name of a file, made of `label` and the seed of a drive.
     pub fn file_name(label: &str, seed: u64) -> String {
         let plain = |c: char| match c {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' | '.' => c,
             _ => '-',
         };
-        let label: String = label.chars().map(plain).collect();
-        format!("{label}_seed-{seed}")
+        let mut name: String = label.chars().map(plain).collect();
+        if name.len() > LONGEST_NAME {
+            name.truncate(LONGEST_NAME);
+            name += &format!("-{}", &files::checksum(label.as_bytes())[..16]);
+        }
+        format!("{name}_seed-{seed}")
     }
 }
 
@@ -130,40 +147,17 @@ impl Matrix<'_> {
     /// further simulation is started. Points that share a drive stand where the first of them does.
     /// [`Error::Interrupted`] where a point was interrupted.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, Error> {
-        let whole: Option<Vec<Outcome>> = self.finished()?.into_iter().collect();
-        whole.ok_or(Error::Interrupted)
-    }
-
-    /// The same, with none for a point that was interrupted, or not begun because of that.
-    ///
-    /// # Errors
-    /// As [`Matrix::outcomes`], but for interruptions.
-    pub fn finished(&self) -> Result<Vec<Option<Outcome>>, Error> {
-        let all = self.all()?.into_iter();
         let run = |finished| match finished {
-            Finished::Run(outcome) => Some(*outcome),
-            Finished::Life(_) => None,
+            Some(Finished::Run(outcome)) => Some(*outcome),
+            Some(Finished::Life(_)) | None => None,
         };
-        Ok(all.map(|finished| finished.and_then(run)).collect())
-    }
-
-    /// Lives every point, each a life. Lives are in the order of the points, with none for one that was interrupted, or not
-    /// begun because of that.
-    ///
-    /// # Errors
-    /// Those of [`Life::live`], of the first point in order that fails. After a failure no further life is begun.
-    pub fn lives(&self) -> Result<Vec<Option<FinishedLife>>, Error> {
-        let all = self.all()?.into_iter();
-        let life = |finished| match finished {
-            Finished::Life(life) => Some(*life),
-            Finished::Run(_) => None,
-        };
-        Ok(all.map(|finished| finished.and_then(life)).collect())
+        let whole: Option<Vec<Outcome>> = self.all()?.into_iter().map(run).collect();
+        whole.ok_or(Error::Interrupted)
     }
 
     /// What every point came to, in their order; none for one that was interrupted, or not begun because of that.
     fn all(&self) -> Result<Vec<Option<Finished>>, Error> {
-        let groups = sharing(self.points.iter());
+        let groups = sharing(self.points.iter())?;
         let of_groups = parallel::each(&groups, self.threads, |group| {
             let mut shared = Shared::new(group.len());
             let run = |&i: &usize| {
@@ -196,73 +190,101 @@ impl Matrix<'_> {
         store: &Store,
         values: impl Fn(&Setup, &Finished) -> Map<String, Value> + Sync,
     ) -> Result<Results, Error> {
-        let runs = self.runs();
-        let groups = sharing(runs.iter().map(|(_, run)| &self.points[run[0]]));
+        self.kept_with_pages(store, values, |_, _| Vec::new())
+    }
+
+    /// The same, with the files that `pages` makes of each outcome in the folder of the store. They are written when a
+    /// simulation ends, with its result.
+    ///
+    /// # Errors
+    /// As [`Matrix::kept`].
+    pub fn kept_with_pages(
+        &self,
+        store: &Store,
+        values: impl Fn(&Setup, &Finished) -> Map<String, Value> + Sync,
+        pages: impl Fn(&Point, &Finished) -> Vec<Page> + Sync,
+    ) -> Result<Results, Error> {
+        let runs = self.runs()?;
+        let groups = sharing(runs.iter().map(|run| &self.points[run[0]]))?;
+        let made = |point: &Point, finished: &Finished| {
+            let pages = match store.is_written() {
+                true => pages(point, finished),
+                false => Vec::new(),
+            };
+            (values(&point.setup, finished), pages)
+        };
         let of_groups = parallel::each(&groups, self.threads, |group| {
             let mut shared = Shared::new(group.len());
             let kept = |&i: &usize| {
-                let (inputs, run) = &runs[i];
-                let kept = self.kept_or_run(store, inputs, run, &values, &mut shared)?;
+                let kept = self.kept_or_run(store, &runs[i], &made, &mut shared)?;
                 Ok((i, kept))
             };
             group.iter().map(kept).collect::<Result<Vec<_>, Error>>()
         })?;
-        let mut kept: Vec<(usize, Option<(Kept, bool)>)> =
-            of_groups.into_iter().flatten().collect();
+        let mut kept: Vec<(usize, Option<Kept>)> = of_groups.into_iter().flatten().collect();
         kept.sort_by_key(|(i, _)| *i);
-        let kept: Vec<Option<(Kept, bool)>> = kept.into_iter().map(|(_, kept)| kept).collect();
-        let were_there = kept.iter().flatten().filter(|(_, was_there)| *was_there);
+        let kept: Vec<Option<Kept>> = kept.into_iter().map(|(_, kept)| kept).collect();
+        let were_there = kept.iter().flatten().filter(|kept| kept.how == How::Found);
         let mut of_point = vec![0; self.points.len()];
-        for (i, (_, run)) in runs.iter().enumerate() {
+        for (i, run) in runs.iter().enumerate() {
             run.iter().for_each(|&point| of_point[point] = i);
         }
         Ok(Results {
             were_there: were_there.count(),
-            kept: kept.into_iter().map(|kept| Some(kept?.0)).collect(),
+            kept,
             of_point,
         })
     }
 
     /// Number of different simulations: points with the same inputs share one.
-    pub fn simulations(&self) -> usize {
-        self.runs().len()
+    ///
+    /// # Errors
+    /// [`Error`] where the file of a trace, or the running program, cannot be read.
+    pub fn simulations(&self) -> Result<usize, Error> {
+        Ok(self.runs()?.len())
     }
 
-    /// The result of the points `run`, which share a simulation: as `store` has it, with true, or run now. None where
-    /// that was interrupted.
+    /// The result of the points `run`, which share a simulation: as `store` has it, or run now. None where that was
+    /// interrupted. `made` has the values and the files of what came of it.
     fn kept_or_run(
         &self,
         store: &Store,
-        inputs: &Value,
         run: &[usize],
-        values: &(impl Fn(&Setup, &Finished) -> Map<String, Value> + Sync),
+        made: &(impl Fn(&Point, &Finished) -> (Map<String, Value>, Vec<Page>) + Sync),
         shared: &mut Shared,
-    ) -> Result<Option<(Kept, bool)>, Error> {
+    ) -> Result<Option<Kept>, Error> {
         let point = &self.points[run[0]];
-        let mut kept = None;
+        let inputs = match store.is_written() {
+            true => point.inputs(program::identity()?)?,
+            false => Value::Null,
+        };
+        let mut how = How::Run;
         for same in run.iter().map(|&i| &self.points[i]) {
-            if kept.is_none() {
-                kept = store.kept(&same.name, inputs)?;
+            match store.search(&same.name, &inputs)? {
+                Search::Found(kept) => {
+                    shared.left_out();
+                    self.watch.done(point, &kept.ended);
+                    return Ok(Some(*kept));
+                }
+                Search::Nothing => {}
+                Search::Not(why) => how = How::RunAnew(why),
             }
         }
-        let was_there = kept.is_some();
-        let kept = match kept {
-            Some(kept) => {
-                shared.left_out();
-                kept
-            }
-            None => {
-                let finished = self.run(point, shared);
-                let finished = finished.map_err(|error| error.of(&point.label))?;
-                let Some(finished) = finished else {
-                    return Ok(None);
-                };
-                let values = values(&point.setup, &finished);
-                store.keep(&point.name, &point.setup, inputs, values, &finished)?
-            }
+        let finished = self.run(point, shared);
+        let finished = finished.map_err(|error| error.of(&point.label))?;
+        let Some(finished) = finished else {
+            return Ok(None);
         };
+        let (values, pages) = made(point, &finished);
+        let made = Made {
+            setup: &point.setup,
+            finished: &finished,
+            values,
+            pages,
+        };
+        let kept = store.keep(&point.name, &inputs, made, how)?;
         self.watch.done(point, &kept.ended);
-        Ok(Some((kept, was_there)))
+        Ok(Some(kept))
     }
 
     /// Runs `point`, or lives it. None where that is interrupted.
@@ -301,22 +323,20 @@ impl Matrix<'_> {
         Ok(whole.then(|| Finished::Life(of(outcome).into())))
     }
 
-    /// Each different input with the points that have it, in the order of their first point.
-    fn runs(&self) -> Vec<(Value, Vec<usize>)> {
-        let mut runs: Vec<(Value, Vec<usize>)> = Vec::new();
+    /// The points of each simulation, in the order of their first point: those with the same inputs share one.
+    fn runs(&self) -> Result<Vec<Vec<usize>>, Error> {
+        let mut runs: Vec<Vec<usize>> = Vec::new();
         let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
         for (i, point) in self.points.iter().enumerate() {
-            let inputs = match &point.life {
-                None => inputs(&point.setup),
-                Some(terms) => inputs_of_life(&point.setup, terms),
-            };
-            let run = *by_inputs.entry(inputs.to_string()).or_insert(runs.len());
+            // Of thousands of points the checksums are kept, and not all that they are of.
+            let inputs = files::checksum(point.inputs(THIS_RUN)?.to_string().as_bytes());
+            let run = *by_inputs.entry(inputs).or_insert(runs.len());
             match runs.get_mut(run) {
-                Some((_, run)) => run.push(i),
-                None => runs.push((inputs, vec![i])),
+                Some(run) => run.push(i),
+                None => runs.push(vec![i]),
             }
         }
-        runs
+        Ok(runs)
     }
 }
 
@@ -361,11 +381,11 @@ impl Shared {
 
 /// Indices of `points`, those together that can share a drive: the same drive in the same state, burnt in by the same
 /// workload. A drive that is not burnt in is made for each.
-fn sharing<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Vec<usize>> {
+fn sharing<'a>(points: impl Iterator<Item = &'a Point>) -> Result<Vec<Vec<usize>>, Error> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut by_drive: BTreeMap<String, usize> = BTreeMap::new();
     for (i, point) in points.enumerate() {
-        let group = match burnt_in(&point.setup) {
+        let group = match burnt_in(&point.setup)? {
             Some(drive) => *by_drive.entry(drive.to_string()).or_insert(groups.len()),
             None => groups.len(),
         };
@@ -374,7 +394,7 @@ fn sharing<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Vec<usize>> {
             None => groups.push(vec![i]),
         }
     }
-    groups
+    Ok(groups)
 }
 
 /// The results of a matrix that are kept.
@@ -391,6 +411,13 @@ impl Results {
     /// The result of the point at `index`; none where it was interrupted.
     pub fn of(&self, index: usize) -> Option<&Kept> {
         self.kept[self.of_point[index]].as_ref()
+    }
+
+    /// The results of all simulations that have one, each with the index of its first point.
+    pub fn all(&self) -> impl Iterator<Item = (usize, &Kept)> {
+        let first = |run: usize| self.of_point.iter().position(|of| *of == run);
+        let kept = self.kept.iter().enumerate();
+        kept.filter_map(move |(run, kept)| Some((first(run)?, kept.as_ref()?)))
     }
 
     /// Simulations that have a result.

@@ -1,18 +1,28 @@
 //! Results of simulations on disk. Each point has a file, which also lists everything that the result
 //! depends on. A point whose file has the same inputs is not run again, so an interrupted matrix
 //! resumes. The same inputs give the same bytes. Run time and memory of a simulation are in a separate file.
+//!
+//! A file carries a checksum of itself, and those of the pages that were written with it. What does not match is made anew,
+//! and the reason is told ([`How`]).
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::StoreError;
-use crate::files;
+use crate::error::{Error, StoreError};
+use crate::files::{self, FileError, Page};
 use crate::finished::Finished;
 use crate::input::Input;
 use crate::life::{self, Terms};
+use crate::program;
 use crate::results;
-use crate::setup::Setup;
+use crate::setup::{BurnInSetup, Setup};
+
+/// The form of the files of a store. Another number is refused.
+const FORM: u64 = 2;
+/// The file by which a folder is known as a store.
+const MARK: &str = "store.json";
 
 /// A folder of results, or results that are kept for this run alone.
 #[derive(Debug)]
@@ -20,6 +30,8 @@ pub struct Store {
     folder: Option<PathBuf>,
     kind: &'static str,
     with_results: bool,
+    /// Files of this run that have to be there at its end.
+    written: Mutex<Vec<PathBuf>>,
 }
 
 /// What is kept of a simulation.
@@ -31,81 +43,194 @@ pub struct Kept {
     pub ended: String,
     /// Run time (s); 0 if it is unknown.
     pub wall_s: f64,
-    /// Its whole result, run time and memory included; null unless [`Store::with_results`] asks for it.
-    pub result: Value,
+    /// Run time and memory, as results have them.
+    pub wall: Map<String, Value>,
+    /// Whether it was found.
+    pub how: How,
+    /// Its whole result as text, without run time and memory; empty unless [`Store::with_results`] asks for it.
+    text: String,
 }
 
-/// Everything that the result of `setup` depends on.
-pub fn inputs(setup: &Setup) -> Value {
-    let mut inputs = json!({
-        "version": results::VERSION,
-        "commit": results::COMMIT,
-        "seed": setup.seed,
-        "workload_seed": setup.state.workload_seed,
-        "config": results::config(setup),
-    });
-    if let Input::Trace(trace) = &*setup.input {
-        inputs["trace"] = trace.identity();
+/// How a result was come by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum How {
+    /// It was in the store.
+    Found,
+    /// It was run: nothing of that name was in the store.
+    Run,
+    /// It was run, though something of that name was in the store: why that was not it.
+    RunAnew(String),
+}
+
+impl Kept {
+    /// Its result, the same for the same inputs; null unless [`Store::with_results`] asks for it.
+    pub fn result(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_default()
     }
-    inputs
+
+    /// The same with what the machine decides: run time and memory.
+    pub fn result_and_wall(&self) -> Value {
+        let mut result = self.result();
+        if result["firstread"].is_object() {
+            for (key, value) in &self.wall {
+                result["firstread"][key] = value.clone();
+            }
+        }
+        result
+    }
+}
+
+/// What a store has of a point.
+pub(crate) enum Search {
+    /// Its result.
+    Found(Box<Kept>),
+    /// Nothing of its name.
+    Nothing,
+    /// Something that is not its result, for this reason.
+    Not(String),
+}
+
+/// In place of the program, where what is compared is of one run of it.
+pub(crate) const THIS_RUN: &str = "";
+
+/// Everything that the result of `setup` depends on.
+///
+/// # Errors
+/// [`Error`] where the file of a trace, or the running program, cannot be read.
+pub fn inputs(setup: &Setup) -> Result<Value, Error> {
+    inputs_by(program::identity()?, setup)
+}
+
+/// The same, where `program` runs.
+pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
+    // A field that is added has to be decided on here. State and profile are taken as a whole.
+    let Setup {
+        input,
+        profile,
+        state,
+        seed,
+        limit,
+        burn_in,
+        interrupt: _,
+    } = setup;
+    let burn_in = match burn_in {
+        None => Value::Null,
+        Some(BurnInSetup {
+            workload,
+            most_drive_writes,
+        }) => json!({
+            "workload": workload.as_deref().map(Input::identity).transpose()?,
+            "most_drive_writes": most_drive_writes,
+        }),
+    };
+    Ok(json!({
+        "version": results::VERSION,
+        "program": program,
+        "seed": seed,
+        "workload_seed": state.workload_seed,
+        "limit": limit,
+        "workload": input.identity()?,
+        "burn_in": burn_in,
+        "config": results::config(setup),
+        "state": format!("{state:?}"),
+        "profile": files::checksum(format!("{profile:?}").as_bytes()),
+    }))
 }
 
 /// The same of a life that is asked for by `terms`.
-pub(crate) fn inputs_of_life(setup: &Setup, terms: &Terms) -> Value {
-    let mut inputs = inputs(setup);
+pub(crate) fn inputs_of_life(program: &str, setup: &Setup, terms: &Terms) -> Result<Value, Error> {
+    let mut inputs = inputs_by(program, setup)?;
+    let Terms {
+        until,
+        wear_rate,
+        warranty_years,
+        drive_writes_a_day,
+        probe_requests,
+    } = terms;
     inputs["life"] = json!({
-        "until": terms.until.to_string(),
-        "wear_rate": terms.wear_rate,
-        "warranty_years": terms.warranty_years,
-        "drive_writes_a_day": terms.drive_writes_a_day,
-        "probe_requests": terms.probe_requests,
+        "until": format!("{until:?}"),
+        "wear_rate": wear_rate,
+        "warranty_years": warranty_years,
+        "drive_writes_a_day": drive_writes_a_day,
+        "probe_requests": probe_requests,
     });
-    inputs
+    Ok(inputs)
 }
 
 /// All that a drive of `setup` depends on once it is burnt in; none where it is not burnt in.
-pub(crate) fn burnt_in(setup: &Setup) -> Option<Value> {
-    let by = setup.burn_in_input()?;
-    let mut inputs = inputs(setup);
-    let config = inputs["config"].as_object_mut()?;
-    config.remove("limit");
-    config.insert("workload".into(), results::workload(by));
-    config.insert(
-        "hottest_in_run_c".into(),
-        setup.state.hottest_in_run_c.into(),
-    );
-    if let Some(by) = config.get_mut("burn_in").and_then(Value::as_object_mut) {
-        by.remove("workload");
+pub(crate) fn burnt_in(setup: &Setup) -> Result<Option<Value>, Error> {
+    let Some(by) = setup.burn_in_input() else {
+        return Ok(None);
+    };
+    let mut inputs = inputs_by(THIS_RUN, setup)?;
+    inputs["limit"] = Value::Null;
+    inputs["workload"] = by.identity()?;
+    inputs["burn_in"]["workload"] = Value::Null;
+    // What is measured stands there too.
+    inputs["config"] = Value::Null;
+    Ok(Some(inputs))
+}
+
+/// The first value in which `one` and `other` differ, and both as they stand there.
+fn difference(path: &str, one: &Value, other: &Value) -> Option<String> {
+    if one == other {
+        return None;
     }
-    Some(inputs)
+    let below = |key: &str| match path {
+        "" => key.to_owned(),
+        path => format!("{path}.{key}"),
+    };
+    if let (Value::Object(a), Value::Object(b)) = (one, other) {
+        let null = Value::Null;
+        let keys = b.keys().chain(a.keys().filter(|key| !b.contains_key(*key)));
+        let mut differ = keys.filter_map(|key| {
+            let of = |map: &'_ Map<String, Value>| map.get(key).cloned().unwrap_or(null.clone());
+            difference(&below(key), &of(a), &of(b))
+        });
+        return differ.next();
+    }
+    let short = |value: &Value| {
+        let text = value.to_string();
+        (text.chars().count() <= 60).then_some(text)
+    };
+    Some(match (short(one), short(other)) {
+        (Some(was), Some(is)) => format!("`{path}` was {was} and is {is}"),
+        _ => format!("`{path}` differs"),
+    })
 }
 
 impl Store {
     /// Opens or makes the `folder` of results of the `kind` called `name`, say of the study `ct-qlc`. The file
-    /// `study.json` in it names the owner of the folder.
+    /// `store.json` in it names the owner of the folder.
     ///
     /// # Errors
-    /// [`StoreError`] where the folder belongs to something else or cannot be written.
+    /// [`StoreError`] where the folder belongs to something else, has results in another form, or cannot be written.
     pub fn open(folder: &Path, kind: &'static str, name: &str) -> Result<Store, StoreError> {
-        let file = format!("{kind}.json");
-        let mark = folder.join(&file);
+        let mark = folder.join(MARK);
+        let owner = json!({ "form": FORM, "kind": kind, "name": name });
+        let folder = folder.to_owned();
         if files::is_file(&mark) {
-            let whose = read(&mark)?;
-            if whose[kind] != name {
-                return Err(StoreError::Taken {
-                    folder: folder.to_owned(),
-                    kind,
-                    whose: whose[kind].clone(),
-                });
+            let text = files::read_text(&mark)?;
+            let whose: Value = serde_json::from_str(&text).unwrap_or_default();
+            if whose["form"] != FORM {
+                return Err(StoreError::OtherForm { folder });
             }
+            if whose != owner {
+                let word = |key: &str| whose[key].as_str().unwrap_or_default().to_owned();
+                let whose = format!("{} {}", word("kind"), word("name"));
+                return Err(StoreError::Taken { folder, whose });
+            }
+        } else if files::is_folder(&folder.join("points")) {
+            return Err(StoreError::OtherForm { folder });
         } else {
-            let text = results::text(&json!({ kind: name }));
-            files::write(folder, &[(file.into(), text.into_bytes())])?;
+            let text = results::text(&owner);
+            files::write(&folder, &[(MARK.into(), text.into_bytes())])?;
         }
         Ok(Store {
-            folder: Some(folder.to_owned()),
+            folder: Some(folder),
             kind,
             with_results: false,
+            written: Mutex::new(vec![mark]),
         })
     }
 
@@ -115,6 +240,7 @@ impl Store {
             folder: None,
             kind,
             with_results: false,
+            written: Mutex::default(),
         }
     }
 
@@ -141,92 +267,190 @@ impl Store {
         format!("{}_wall_seconds", self.kind)
     }
 
+    /// Whether there is a folder that is written to.
+    pub(crate) fn is_written(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// The result called `name`, where it was kept from the same `inputs`.
     ///
     /// # Errors
-    /// [`StoreError`] where its file is damaged or cannot be read.
-    pub fn kept(&self, name: &str, inputs: &Value) -> Result<Option<Kept>, StoreError> {
+    /// [`StoreError`] where its file cannot be read, or is not a result.
+    pub(crate) fn search(&self, name: &str, inputs: &Value) -> Result<Search, StoreError> {
         let Some(folder) = &self.folder else {
-            return Ok(None);
+            return Ok(Search::Nothing);
         };
         let path = folder.join(Store::file(name));
         if !files::is_file(&path) {
-            return Ok(None);
+            return Ok(Search::Nothing);
         }
-        let mut value = read(&path)?;
-        let Some(values) = value["metrics"].as_object() else {
+        let damaged = |why: &str| Ok(Search::Not(format!("{} is damaged: {why}", path.display())));
+        let text = match files::read_text(&path) {
+            Err(FileError::NoText { .. }) => return damaged("it is no text"),
+            text => text?,
+        };
+        let mut value: Value = match serde_json::from_str(&text) {
+            Ok(value) => value,
+            Err(error) => return damaged(&error.to_string()),
+        };
+        let checksum = value
+            .as_object_mut()
+            .and_then(|map| map.shift_remove("checksum"));
+        let (Some(checksum), true, true) = (
+            checksum,
+            value["metrics"].is_object(),
+            value["inputs"].is_object(),
+        ) else {
             let kind = self.kind;
             return Err(StoreError::NoResult { path, kind });
         };
-        if value["inputs"] != *inputs {
-            return Ok(None);
+        if with_checksum(&mut value) != text || value["checksum"] != checksum {
+            return damaged("its checksum does not match");
         }
-        let values = values.clone();
+        if let Some(what) = difference("", &value["inputs"], inputs) {
+            return Ok(Search::Not(format!("{}: {what}", path.display())));
+        }
+        for (page, checksum) in value["files"].as_object().into_iter().flatten() {
+            let page = folder.join(page);
+            if files::checksum_of_file(&page).as_deref() != checksum.as_str() {
+                let page = page.display();
+                return Ok(Search::Not(format!("{page} is not as it was written")));
+            }
+        }
         let wall = folder.join(Store::wall_file(name));
         let wall = match files::is_file(&wall) {
-            true => read(&wall)?,
-            false => Value::Null,
+            true => match serde_json::from_str(&files::read_text(&wall)?) {
+                Ok(wall) => wall,
+                Err(error) => return damaged(&format!("{}: {error}", wall.display())),
+            },
+            false => Map::new(),
         };
-        Ok(Some(Kept {
+        self.have(path);
+        let values = value["metrics"].as_object().cloned().unwrap_or_default();
+        let kept = self.kept(values, &value["result"], wall, How::Found);
+        Ok(Search::Found(Box::new(kept)))
+    }
+
+    /// The result `result` with the `values` computed from its outcome, and the `wall` that it took.
+    fn kept(
+        &self,
+        values: Map<String, Value>,
+        result: &Value,
+        mut wall: Map<String, Value>,
+        how: How,
+    ) -> Kept {
+        let wall_s = wall.shift_remove(&self.wall_key());
+        Kept {
             values,
-            ended: ended(&value["result"]),
-            wall_s: wall[self.wall_key()].as_f64().unwrap_or(0.0),
-            result: self.whole(value["result"].take(), &wall),
-        }))
+            ended: ended(result),
+            wall_s: wall_s.and_then(|s| s.as_f64()).unwrap_or(0.0),
+            wall,
+            how,
+            text: match self.with_results {
+                true => result.to_string(),
+                false => String::new(),
+            },
+        }
     }
 
-    /// `result` with what the machine decides, where results are asked for.
-    fn whole(&self, mut result: Value, wall: &Value) -> Value {
-        if !self.with_results {
-            return Value::Null;
+    /// The file at `path` has to be there at the end.
+    fn have(&self, path: PathBuf) {
+        if let Ok(mut written) = self.written.lock() {
+            written.push(path);
         }
-        let of_machine = wall.as_object().into_iter().flatten();
-        for (key, value) in of_machine.filter(|(key, _)| **key != self.wall_key()) {
-            result["firstread"][key] = value.clone();
-        }
-        result
     }
 
-    /// Stores what `setup` came to under `name`, with the `values` computed from that.
+    /// Whether all that was found or written in this run is still there.
+    fn check(&self) -> Result<(), StoreError> {
+        let written = self.written.lock();
+        let gone = written
+            .iter()
+            .flat_map(|paths| paths.iter())
+            .find(|path| !files::is_file(path));
+        match gone {
+            Some(path) => Err(StoreError::Gone { path: path.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes `pages` beside the results: tables of all of them. Nothing is written where there is no folder.
     ///
     /// # Errors
-    /// [`StoreError`] where a file cannot be written.
-    pub fn keep(
+    /// [`StoreError`] where a page cannot be written, or a result of this run has been deleted.
+    pub fn write(&self, pages: &[Page]) -> Result<(), StoreError> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        self.check()?;
+        Ok(files::write(folder, pages)?)
+    }
+
+    /// Stores what `setup` came to under `name`, with the `values` computed from that, and `pages` of it.
+    ///
+    /// # Errors
+    /// [`StoreError`] where a file cannot be written, or the folder has been deleted.
+    pub(crate) fn keep(
         &self,
         name: &str,
-        setup: &Setup,
         inputs: &Value,
-        values: Map<String, Value>,
-        finished: &Finished,
+        made: Made<'_>,
+        how: How,
     ) -> Result<Kept, StoreError> {
-        let (result, mut wall, wall_s) = match finished {
+        let (result, mut wall, wall_s) = match made.finished {
             Finished::Run(outcome) => {
-                let (result, wall) = results::result_and_wall(setup, outcome, false);
+                let (result, wall) = results::result_and_wall(made.setup, outcome, false);
+                let wall = wall.as_object().cloned().unwrap_or_default();
                 (result, wall, outcome.wall.prepare_s + outcome.wall.run_s)
             }
-            Finished::Life(of) => (life::json(&of.life, &of.outcome), json!({}), of.wall_s),
+            Finished::Life(of) => (life::json(&of.life, &of.outcome), Map::new(), of.wall_s),
         };
-        wall[self.wall_key()] = wall_s.into();
-        let value = json!({
-            "inputs": inputs,
-            "metrics": values,
-            "result": result,
-        });
-        let page = |name: String, value| (name.into(), results::text(value).into_bytes());
-        let pages = [
-            page(Store::file(name), &value),
-            page(Store::wall_file(name), &wall),
-        ];
+        wall.insert(self.wall_key(), wall_s.into());
         if let Some(folder) = &self.folder {
+            // A folder that was deleted is not made anew with what happens to end after that.
+            let mark = folder.join(MARK);
+            if !files::is_file(&mark) {
+                return Err(StoreError::Gone { path: mark });
+            }
+            let of_page = |(path, content): &Page| {
+                let path = path.to_string_lossy().into_owned();
+                (path, Value::from(files::checksum(content)))
+            };
+            let mut value = json!({
+                "inputs": inputs,
+                "metrics": made.values,
+                "files": made.pages.iter().map(of_page).collect::<Map<String, Value>>(),
+                "result": result,
+            });
+            let mut pages = made.pages;
+            let wall = results::text(&wall.clone().into());
+            pages.push((Store::wall_file(name).into(), wall.into_bytes()));
+            // The last one: it says that the others are there.
+            let text = with_checksum(&mut value);
+            pages.push((Store::file(name).into(), text.into_bytes()));
             files::write(folder, &pages)?;
+            self.have(folder.join(Store::file(name)));
         }
-        Ok(Kept {
-            ended: ended(&result),
-            result: self.whole(result, &wall),
-            values,
-            wall_s,
-        })
+        Ok(self.kept(made.values, &result, wall, how))
     }
+}
+
+/// What a point came to, and what is made of that.
+pub(crate) struct Made<'a> {
+    /// What was run.
+    pub setup: &'a Setup,
+    /// What it came to.
+    pub finished: &'a Finished,
+    /// Values computed from that.
+    pub values: Map<String, Value>,
+    /// Files that are kept with it.
+    pub pages: Vec<Page>,
+}
+
+/// `value`, to which a checksum of all else in it is added, as the text of its file.
+fn with_checksum(value: &mut Value) -> String {
+    let checksum = files::checksum(results::text(value).as_bytes());
+    value["checksum"] = checksum.into();
+    results::text(value)
 }
 
 /// How a run or a life ended, as its `result` has it.
@@ -236,9 +460,5 @@ fn ended(result: &Value) -> String {
     ended.unwrap_or_default().to_owned()
 }
 
-fn read(path: &Path) -> Result<Value, StoreError> {
-    serde_json::from_str(&files::read_text(path)?).map_err(|error| StoreError::Damaged {
-        path: path.to_owned(),
-        error,
-    })
-}
+#[cfg(test)]
+mod tests;

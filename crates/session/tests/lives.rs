@@ -132,7 +132,7 @@ fn model_a_point_is_the_life_of_its_drive() {
         };
         let outcome = alone.live(&mut |_| {}).unwrap();
         let json = life::json(&alone, &outcome);
-        assert_eq!(kept.result.to_string(), json.to_string());
+        assert_eq!(kept.result().to_string(), json.to_string());
         // The capacity is that of the point.
         let mib: f64 = if point.at.get(Dimension::Capacity) == "22 MiB" {
             22.0

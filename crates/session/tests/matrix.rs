@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use firstread_session::{
-    Error, Finished, Input, Interrupt, Matrix, Point, Progress, Setup, Simulation, Store,
+    Error, Finished, How, Input, Interrupt, Matrix, Point, Progress, Setup, Simulation, Store,
     StoreError, Watch,
 };
 use serde_json::{Map, Value, json};
@@ -117,7 +117,7 @@ fn sequence_what_is_kept_is_not_run_again() {
             watch: &counts,
         };
         let results = matrix.kept(&store, mean).unwrap();
-        assert_eq!(results.simulations(), matrix.simulations());
+        assert_eq!(results.simulations(), matrix.simulations().unwrap());
         let of = |i| results.of(i).unwrap().values["mean_ns"].as_f64().unwrap();
         let values: Vec<f64> = (0..points.len()).map(of).collect();
         (values, results.were_there, counts.take())
@@ -139,13 +139,27 @@ fn sequence_what_is_kept_is_not_run_again() {
     assert_eq!((changed[0], changed[2]), (first[0], first[2]));
     assert_ne!(changed[1], first[1]);
 
-    // So is one of another version.
+    // So is one that was changed on disk, and the reason is told.
     let text = String::from_utf8(before).unwrap();
+    let file = folder.0.join("points/a_seed-1.json");
     let version = format!("\"version\": \"{}\"", firstread_session::results::VERSION);
     assert!(text.contains(&version));
     let older = text.replace(&version, "\"version\": \"0.0.0\"");
-    fs::write(folder.0.join("points/a_seed-1.json"), older).unwrap();
-    assert_eq!(run(&points[..1]).1, 0);
+    for damaged in [older.as_str(), "{"] {
+        fs::write(&file, damaged).unwrap();
+        let matrix = Matrix {
+            points: &points[..1],
+            threads: Some(1),
+            watch: &counts,
+        };
+        let results = matrix.kept(&store, mean).unwrap();
+        let how = &results.of(0).unwrap().how;
+        assert!(
+            matches!(how, How::RunAnew(why) if why.contains("a_seed-1.json is damaged")),
+            "{how:?}"
+        );
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
 }
 
 #[test]
@@ -162,15 +176,11 @@ fn what_a_store_refuses() {
     };
     let file = folder.0.join("points/a_seed-1.json");
     fs::create_dir_all(folder.0.join("points")).unwrap();
-    for (text, message) in [
-        ("{", "damaged; delete it and it is made anew"),
-        ("{}", "not a result of a sweep"),
-    ] {
-        fs::write(&file, text).unwrap();
-        let error = matrix.kept(&store, mean).unwrap_err();
-        assert!(matches!(error, Error::Store(_)), "{error}");
-        assert!(error.to_string().contains(message), "{error}");
-    }
+    fs::write(&file, "{}").unwrap();
+    let error = matrix.kept(&store, mean).unwrap_err();
+    assert!(matches!(error, Error::Store(_)), "{error}");
+    let message = "not a result of a sweep; delete it and it is made anew";
+    assert!(error.to_string().contains(message), "{error}");
 }
 
 /// Of several points that fail, the first in their order is told.
@@ -231,8 +241,6 @@ fn sequence_an_interrupted_matrix_keeps_what_has_ended() {
     assert_eq!((kept.finished(), kept.simulations()), (1, 3));
     assert!(kept.of(0).is_some() && kept.of(1).is_none());
     // Nothing more is begun, and what has no outcome is no error here.
-    let outcomes = matrix.finished().unwrap();
-    assert!(outcomes.iter().all(Option::is_none));
     assert!(matches!(matrix.outcomes(), Err(Error::Interrupted)));
 
     let points: Vec<Point> = (1..=3).map(|seed| point("a", seed)).collect();
@@ -245,7 +253,9 @@ fn sequence_an_interrupted_matrix_keeps_what_has_ended() {
     assert_eq!((kept.finished(), kept.were_there), (3, 1));
     // With the result in memory, whether it was there or not.
     for i in 0..3 {
-        let own = &kept.of(i).unwrap().result["firstread"];
+        let kept = kept.of(i).unwrap();
+        assert!(kept.result()["firstread"]["wall_seconds"].is_null());
+        let own = &kept.result_and_wall()["firstread"];
         assert_eq!(own["requests"], 300);
         assert!(own["wall_seconds"].is_number(), "{own}");
     }

@@ -54,7 +54,8 @@ same, bytes are in proportion. With --wear-rate K each erase counts as K cycles;
 again at K/2, and refused where the corrected results differ by more than 2 %: docs/life.md.
 
 Exit status: 0 however the life ends, 1 on an error, 2 when the command line is wrong, 130 when it
-was interrupted: what it had until then is printed and kept.";
+was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: what it had until then is
+printed and kept.";
 
 /// Run a load until the drive's life ends: bytes written, wear, bad blocks, and how reads age
 #[derive(Args, Debug)]
@@ -122,6 +123,10 @@ pub struct LifeArgs {
     #[command(flatten)]
     form: FormArgs,
     /// Also keep the result, a table over the life and a picture there
+    ///
+    /// Of several drives each is kept when its life has ended: the same command, after any end, finds those and lives
+    /// what is not there yet. A life is found by all that made it: load, drive, conditions, seeds, what is asked of it,
+    /// and this program. What differs or is damaged is lived anew, and that is said.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 }

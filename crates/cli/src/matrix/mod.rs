@@ -2,26 +2,28 @@
 //!
 //! - [`combination`]: what was asked for, and what has run. [`table`]: the table, and the same as data. [`picture`]: percentiles
 //!   against what varies.
+//! - [`kept`]: runs that are kept and found, as every command has them that makes several.
 
 mod combination;
+pub mod kept;
 mod picture;
 mod table;
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use firstread_drive::Ended;
-use firstread_session::files::{self, Page};
+use firstread_session::files::Page;
 use firstread_session::life::LifeProgress;
 use firstread_session::study::metric;
-use firstread_session::{
-    Input, Interrupt, Kept, Matrix, Point, Progress, Setup, Store, Watch, results,
-};
+use firstread_session::{Input, Interrupt, Kept, Matrix, Point, Progress, Setup, Watch, results};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
 use crate::args::{Form, Interrupted};
 use crate::interrupt;
 use crate::progress::Bars;
-use crate::streams::{data, notice, warning};
+use crate::streams::{data, notice, tell, warning};
 pub use combination::Asked;
 use combination::{Combination, Ran};
 
@@ -31,10 +33,8 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
     let (combinations, points) = points(asked, &interrupt)?;
     warn(&points);
     let title = asked.base.input.title();
-    let store = match &asked.output.out {
-        Some(folder) => Store::open(folder, "matrix", title)?,
-        None => Store::in_memory("matrix"),
-    };
+    let out = asked.output.out.as_deref();
+    let store = kept::store(out, "matrix", title)?;
     let store = match asked.output.form.form() {
         Form::Json => store.with_results(),
         Form::Human => store,
@@ -44,16 +44,10 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
         threads: asked.threads,
         watch,
     };
-    let watch = Simulations::new(matrix(&()).simulations());
+    let watch = Simulations::new(matrix(&()).simulations()?);
     let kept = matrix(&watch).kept(&store, metric::of_finished)?;
     drop(watch);
-    if kept.were_there > 0 {
-        let all = kept.simulations();
-        notice(&format!(
-            "{} of {all} runs were there already",
-            kept.were_there
-        ));
-    }
+    kept::tell_found(&points, &kept, "runs");
     let ran = Ran {
         asked,
         combinations: gather(combinations, &points, |i| kept.of(i).cloned()),
@@ -62,15 +56,14 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
         return Err(Interrupted(" before any run had ended".into()).into());
     }
     let report = table::report(&ran);
-    if let Some(folder) = &asked.output.out {
-        files::write(folder, &pages(&ran, &report)?)?;
+    if out.is_some() {
+        store.write(&pages(&ran, &report)?)?;
     }
     match asked.output.form.form() {
-        Form::Json => data(&results::text(&as_json(&ran)))?,
+        Form::Json => data(&as_json(&ran))?,
         Form::Human => data(&report)?,
     }
-    let whole = kept.finished() == kept.simulations();
-    eprintln!(
+    tell(&format!(
         "{} runs, {:.1} s of them on one core{}",
         kept.finished(),
         kept.wall_s(),
@@ -78,25 +71,15 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
             Some(folder) => format!("; {}", folder.join("matrix.svg").display()),
             None => "; --out DIR keeps the table as CSV, a picture and every result".into(),
         }
-    );
-    if !whole {
-        let goes_on = match &asked.output.out {
-            Some(_) => "; the same command goes on from there",
-            None => "",
-        };
-        let text = format!(
-            ": {} of {} runs have ended{goes_on}",
-            kept.finished(),
-            kept.simulations()
-        );
-        return Err(Interrupted(text).into());
-    }
+    ));
+    kept::whole(&kept, out, "runs")?;
     check_ends(&ran)
 }
 
 /// The combinations of values, and their points: a point for each seed of each combination.
 fn points(asked: &Asked<'_>, interrupt: &Interrupt) -> Result<(Vec<Vec<String>>, Vec<Point>)> {
     let (mut combinations, mut points) = (Vec::new(), Vec::new());
+    let mut names = BTreeSet::new();
     for (values, simulation) in asked.sweep.simulations(&asked.base)? {
         let named = asked.sweep.varied.iter().zip(&values);
         let label: Vec<String> = named
@@ -113,6 +96,13 @@ fn points(asked: &Asked<'_>, interrupt: &Interrupt) -> Result<(Vec<Vec<String>>,
             let mut point = Point::new(&label, setup);
             if asked.seeds.len() > 1 {
                 point.label += &format!(" seed {seed}");
+            }
+            // Different labels may be the same name of a file.
+            let name = point.name.clone();
+            let mut n = 1;
+            while !names.insert(point.name.clone()) {
+                n += 1;
+                point.name = format!("{name}-{n}");
             }
             points.push(point);
         }
@@ -208,34 +198,35 @@ fn pages(ran: &Ran<'_>, report: &str) -> Result<Vec<Page>> {
     Ok(pages)
 }
 
-fn as_json(ran: &Ran<'_>) -> Value {
+fn as_json(ran: &Ran<'_>) -> String {
     let varied = &ran.asked.sweep.varied;
     let axis: Vec<String> = varied.iter().map(|(v, _)| v.column()).collect();
-    let mut runs = Vec::new();
-    for combination in &ran.combinations {
+    let row = |combination: &Combination, setup: &Setup, kept: &Kept| {
         let schemes = varied.iter().zip(&combination.values);
         let schemes: Vec<&str> = schemes
             .filter(|((v, _), _)| matches!(v, firstread_session::Varied::Scheme(_)))
             .map(|(_, value)| value.as_str())
             .collect();
-        for (setup, kept) in &combination.runs {
-            let mut point = Map::new();
-            for ((varied, _), value) in varied.iter().zip(&combination.values) {
-                let cell = varied.cell(value);
-                let number = cell.parse::<f64>().ok().map(Value::from);
-                point.insert(varied.column(), number.unwrap_or(cell.into()));
-            }
-            point.insert("seed".into(), setup.seed.into());
-            point.insert("workload_seed".into(), setup.state.workload_seed.into());
-            runs.push(json!({
-                "scheme": (!schemes.is_empty()).then(|| schemes.join(",")),
-                "drive": setup.profile.name,
-                "point": point,
-                "result": kept.result,
-            }));
+        let mut point = Map::new();
+        for ((varied, _), value) in varied.iter().zip(&combination.values) {
+            let cell = varied.cell(value);
+            let number = cell.parse::<f64>().ok().map(Value::from);
+            point.insert(varied.column(), number.unwrap_or(cell.into()));
         }
-    }
-    json!({ "axis": axis.join(","), "runs": runs })
+        point.insert("seed".into(), setup.seed.into());
+        point.insert("workload_seed".into(), setup.state.workload_seed.into());
+        json!({
+            "scheme": (!schemes.is_empty()).then(|| schemes.join(",")),
+            "drive": setup.profile.name,
+            "point": point,
+            "result": kept.result_and_wall(),
+        })
+    };
+    let runs = ran.combinations.iter().flat_map(|of| {
+        let runs = of.runs.iter();
+        runs.map(move |(setup, kept)| row(of, setup, kept))
+    });
+    kept::listed(Some(&axis.join(",")), runs)
 }
 
 /// Bars: one for all simulations, with the time that is left, and one for each that is under way.

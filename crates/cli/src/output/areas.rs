@@ -1,8 +1,8 @@
 //! Areas that wear apart: shown for drives that have them.
 
 use firstread_firmware::observe::LowEntry;
-use firstread_session::results::areas::{Reads, areas, entered};
-use firstread_session::{Outcome, Setup};
+use firstread_session::Outcome;
+use firstread_session::results::areas::{InRun, Reads, areas, entered};
 
 use super::copies::refused;
 use super::format::{Side, count, ratio, share, table, time};
@@ -93,45 +93,45 @@ fn reads(of: &Reads) -> [String; 4] {
     ]
 }
 
-/// The areas of the drives that are compared, the first one of each; nothing where none has any.
-pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
-    let mut rows = vec![
-        [
-            axis,
-            "area",
-            "P/E mean",
-            "max",
-            "of reads",
-            "mean",
-            "retries",
-            "entered",
-            "returned",
-            "elsewhere",
+/// The areas of a run, a row each as [`compared`] takes them; none where the drive wears as a whole.
+pub fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
+    let c = &outcome.stats.counters;
+    let row = |of: InRun| {
+        let [_, of_all, mean, retries] = reads(&of.reads);
+        let wear = of.end.wear.unwrap_or_default();
+        vec![
+            of.area.name().to_owned(),
+            format!("{:.1}", wear.mean),
+            count(u64::from(wear.max)),
+            of_all,
+            mean,
+            retries,
+            count(entered(outcome)),
+            count(c.superblocks_returned),
+            count(c.opened_elsewhere),
         ]
-        .map(String::from)
-        .to_vec(),
+    };
+    areas(outcome).into_iter().flatten().map(row).collect()
+}
+
+/// The areas of the drives that are compared, the rows of the first one of each; nothing where none has any.
+pub fn compared(axis: &str, results: &[(&str, &[Vec<String>])]) -> String {
+    let head = [
+        axis,
+        "area",
+        "P/E mean",
+        "max",
+        "of reads",
+        "mean",
+        "retries",
+        "entered",
+        "returned",
+        "elsewhere",
     ];
-    for (label, drives) in results {
-        let Some((_, outcome)) = drives.first() else {
-            continue;
-        };
-        for of in areas(outcome).into_iter().flatten() {
-            let [_, of_all, mean, retries] = reads(&of.reads);
-            let wear = of.end.wear.unwrap_or_default();
-            let c = &outcome.stats.counters;
-            rows.push(vec![
-                (*label).to_owned(),
-                of.area.name().into(),
-                format!("{:.1}", wear.mean),
-                count(u64::from(wear.max)),
-                of_all,
-                mean,
-                retries,
-                count(entered(outcome)),
-                count(c.superblocks_returned),
-                count(c.opened_elsewhere),
-            ]);
-        }
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for (label, areas) in results {
+        let label = || vec![(*label).to_owned()];
+        rows.extend(areas.iter().map(|row| [label(), row.clone()].concat()));
     }
     if rows.len() == 1 {
         return String::new();

@@ -3,11 +3,11 @@
 use firstread_core::Ns;
 use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{Cause, DriveState, Precondition};
-use firstread_session::files::peak_rss_bytes;
 use firstread_session::life::Class;
 use firstread_session::results::TAIL;
 use firstread_session::{Outcome, Retries, Setup};
 use firstread_workload::job::DEFAULT_PERCENTILES;
+use serde_json::{Map, Value};
 
 use super::areas;
 use super::copies::refreshes;
@@ -67,19 +67,19 @@ pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
     };
     format!(
         "{}, {}\n{}{burn_in}",
-        configuration(setup, outcome),
+        configuration(setup, outcome.capacity_bytes),
         seeds([setup].into_iter()),
         beyond.unwrap_or_default()
     )
 }
 
 /// The same without its seeds.
-pub fn configuration(setup: &Setup, outcome: &Outcome) -> String {
+pub fn configuration(setup: &Setup, capacity_bytes: u64) -> String {
     format!(
         "{} on {}, {}\n  {}{}{}\n  {}",
         setup.input.title(),
         setup.profile.name,
-        capacity(outcome.capacity_bytes),
+        capacity(capacity_bytes),
         state_line(setup),
         cells(setup),
         notes(setup),
@@ -495,20 +495,46 @@ fn footer(setup: &Setup, outcome: &Outcome) -> String {
     text += &writes::lines(setup, outcome);
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);
-    text + &uncorrectable(&[&outcome.stats.all]) + &error_rate(&[&outcome.stats.all])
+    let losses = Losses::of(&outcome.stats.all);
+    text + &uncorrectable(losses) + &error_rate(losses)
+}
+
+/// Requests that ended in an error.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Losses {
+    /// Reads that did, and all.
+    pub reads: (u64, u64),
+    /// Writes that did, and all.
+    pub writes: (u64, u64),
+    /// Bytes of reads that did not.
+    pub read_bytes: u64,
+}
+
+impl Losses {
+    /// Of a run.
+    pub fn of(report: &Report) -> Losses {
+        Losses {
+            reads: (report.read.lost(), report.read.count()),
+            writes: (report.write.lost(), report.write.count()),
+            read_bytes: report.read.bytes,
+        }
+    }
+
+    /// Of several runs together.
+    pub fn sum(all: impl Iterator<Item = Losses>) -> Losses {
+        let both = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
+        all.fold(Losses::default(), |sum, of| Losses {
+            reads: both(sum.reads, of.reads),
+            writes: both(sum.writes, of.writes),
+            read_bytes: sum.read_bytes + of.read_bytes,
+        })
+    }
 }
 
 /// Says that data were lost, where they were.
-pub fn uncorrectable(reports: &[&Report]) -> String {
+pub fn uncorrectable(losses: Losses) -> String {
     let mut text = String::new();
-    let of = |writes: bool| {
-        let each = reports
-            .iter()
-            .map(|r| if writes { &r.write } else { &r.read });
-        each.fold((0, 0), |(lost, all), l| (lost + l.lost(), all + l.count()))
-    };
-    for (name, writes) in [("reads", false), ("writes", true)] {
-        let (lost, all) = of(writes);
+    for (name, (lost, all)) in [("reads", losses.reads), ("writes", losses.writes)] {
         if lost > 0 {
             text += &format!(
                 "UNCORRECTABLE: {} of {} {name} ended in an error ({}); latencies count them with the \
@@ -523,13 +549,12 @@ pub fn uncorrectable(reports: &[&Report]) -> String {
 }
 
 /// Uncorrectable reads for each bit read, beside what JESD218 allows of a drive over its life.
-pub fn error_rate(reports: &[&Report]) -> String {
-    let sum = |of: fn(&Report) -> u64| reports.iter().map(|r| of(r)).sum::<u64>();
-    let bits = 8.0 * sum(|r| r.read.bytes) as f64;
+pub fn error_rate(losses: Losses) -> String {
+    let bits = 8.0 * losses.read_bytes as f64;
     if bits == 0.0 {
         return String::new();
     }
-    let measured = match sum(|r| r.read.lost()) {
+    let measured = match losses.reads.0 {
         // Of no event in n trials the upper end of the 95 % interval is 3/n.
         0 => format!(
             "none in {}bit, so below {} a bit",
@@ -554,16 +579,17 @@ fn spaced(value: f64) -> String {
     }
 }
 
-/// Run time and memory on this machine.
-pub fn wall(outcome: &Outcome) -> String {
-    let memory = peak_rss_bytes();
+/// Run time and memory on this machine, as a result has them.
+pub fn wall(of: &Map<String, Value>) -> String {
+    let number = |key: &str| of.get(key).and_then(Value::as_f64).unwrap_or(0.0);
+    let memory = of.get("peak_rss_bytes").and_then(Value::as_f64);
     let memory = memory.map_or(String::new(), |m| {
-        format!(", {} of memory at most", bytes(m as f64))
+        format!(", {} of memory at most", bytes(m))
     });
     format!(
         "prepared in {}, ran in {} ({} requests a second){memory}",
-        time(outcome.wall.prepare_s * 1e9),
-        time(outcome.wall.run_s * 1e9),
-        si(outcome.requests_per_wall_second()),
+        time(number("prepare_wall_seconds") * 1e9),
+        time(number("wall_seconds") * 1e9),
+        si(number("requests_per_wall_second")),
     )
 }

@@ -10,6 +10,7 @@ pub mod human;
 pub mod modes;
 mod phases;
 pub mod spread;
+pub mod summary;
 mod tail;
 pub mod understood;
 pub mod writes;
@@ -17,15 +18,18 @@ pub mod writes;
 use firstread_session::files::Page;
 use firstread_session::{Outcome, Setup, results};
 
+use serde_json::Value;
 pub use tail::{ENOUGH_BEYOND, WITHIN};
 
-/// The files of one run.
+/// The files of one run, which is all that the folder holds.
 pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
+    pages_with(setup, outcome, &results::result(setup, outcome, false))
+}
+
+/// The files of one run, `result` among them.
+fn pages_with(setup: &Setup, outcome: &Outcome, result: &Value) -> Vec<Page> {
     let mut pages = vec![
-        (
-            "result.json".into(),
-            results::text(&results::result(setup, outcome, false)),
-        ),
+        ("result.json".into(), results::text(result)),
         ("report.txt".into(), human::report(setup, outcome)),
         ("latency.csv".into(), latencies(outcome)),
     ];
@@ -45,9 +49,11 @@ pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
         .collect()
 }
 
-/// The same in a folder of their own.
+/// The files of one of several runs, in a folder of their own. Run time and memory are kept apart from them: the files
+/// are the same whenever the run was made.
 pub fn pages_in(folder: &str, setup: &Setup, outcome: &Outcome) -> Vec<Page> {
-    let pages = pages(setup, outcome).into_iter();
+    let (result, _) = results::result_and_wall(setup, outcome, false);
+    let pages = pages_with(setup, outcome, &result).into_iter();
     pages
         .map(|(name, content)| (std::path::Path::new(folder).join(name), content))
         .collect()

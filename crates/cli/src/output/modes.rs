@@ -5,6 +5,7 @@ use firstread_session::results::modes::{
     OfMode, are_mixed, capacity, damage, has_several, lost_over_time, of_modes,
 };
 use firstread_session::{Outcome, Setup};
+use serde::{Deserialize, Serialize};
 
 use crate::figure::{Axis, Dash, Figure, Mark, PALETTE, Panel, Row, Series};
 
@@ -68,83 +69,124 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
     text
 }
 
-/// A number of a run, and how it is shown.
-type OfRun = (fn(&Setup, &Outcome) -> f64, fn(f64) -> String);
+/// What other cell modes cost and gave in a run.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct OfModes {
+    /// Whether superblocks of the drive may have another mode than its own.
+    several: bool,
+    /// In the order of [`COSTS`].
+    costs: [f64; COSTS.len()],
+    /// Of each mode that a superblock has or had.
+    modes: Vec<Mode>,
+}
 
-/// What other cell modes cost and gave, where the drives have several; by mode, where some occurred.
-pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
-    let mut setups = results.iter().flat_map(|(_, drives)| *drives);
-    if !setups.any(|(setup, _)| has_several(setup)) {
+/// A cell mode in a run.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+struct Mode {
+    name: String,
+    /// In the order of [`BY_MODE`].
+    values: [Option<f64>; BY_MODE.len()],
+}
+
+/// A column of numbers, and how they are shown.
+type Column = (&'static str, fn(f64) -> String);
+
+fn whole(n: f64) -> String {
+    count(n as u64)
+}
+
+const COSTS: [Column; 8] = [
+    ("lost", bytes),
+    ("at most", bytes),
+    ("spare", bytes),
+    ("at least", bytes),
+    ("promoted", whole),
+    ("refused", whole),
+    ("demoted", whole),
+    ("erases", whole),
+];
+
+const BY_MODE: [Column; 7] = [
+    ("superblocks", whole),
+    ("valid units", whole),
+    ("erases", whole),
+    ("programmed", whole),
+    ("of reads", share),
+    ("mean", time),
+    ("retries", ratio),
+];
+
+/// What other cell modes cost and gave in the run of `setup`.
+pub fn of_run(setup: &Setup, outcome: &Outcome) -> OfModes {
+    let (capacity, counters) = (capacity(setup, outcome), &outcome.stats.counters);
+    let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+    let costs = [
+        capacity.lost_bytes[1],
+        capacity.lost_bytes[2],
+        capacity.over_provisioning_bytes[1],
+        capacity.over_provisioning_bytes[2],
+        sum(&counters.slots_promoted),
+        sum(&counters.promotions_refused),
+        counters.slots_demoted,
+        counters.erases,
+    ];
+    let mode = |of: &OfMode| Mode {
+        name: of.mode.name().to_owned(),
+        values: [
+            Some(of.superblocks[1].into()),
+            Some(of.valid_slots[1] as f64),
+            Some(of.erases as f64),
+            Some(of.slots_programmed as f64),
+            of.read_share,
+            of.read_mean_us.map(|us| us * 1e3),
+            of.retries_mean,
+        ],
+    };
+    OfModes {
+        several: has_several(setup),
+        costs: costs.map(|n| n as f64),
+        modes: of_modes(setup, outcome).iter().map(mode).collect(),
+    }
+}
+
+/// What other cell modes cost and gave, where drives have several; by mode, where some occurred. A label is that of
+/// several drives.
+pub fn compared(axis: &str, results: &[(&str, Vec<OfModes>)]) -> String {
+    let mut drives = results.iter().flat_map(|(_, drives)| drives);
+    if !drives.any(|of| of.several) {
         return String::new();
     }
-    let mut costs = vec![row([
-        axis, "lost", "at most", "spare", "at least", "promoted", "refused", "demoted", "erases",
-    ])];
-    let mut by_mode = vec![row([
-        axis,
-        "mode",
-        "superblocks",
-        "valid units",
-        "erases",
-        "programmed",
-        "of reads",
-        "mean",
-        "retries",
-    ])];
-    let whole = |n: f64| count(n as u64);
+    let names = |columns: &[Column]| {
+        let names = columns.iter().map(|(name, _)| (*name).to_owned());
+        names.collect::<Vec<String>>()
+    };
+    let mut costs = vec![[vec![axis.to_owned()], names(&COSTS)].concat()];
+    let mut by_mode = vec![[vec![axis.to_owned(), "mode".into()], names(&BY_MODE)].concat()];
     for (label, drives) in results {
-        let figures: [OfRun; 8] = [
-            (|s, o| capacity(s, o).lost_bytes[1] as f64, bytes),
-            (|s, o| capacity(s, o).lost_bytes[2] as f64, bytes),
-            (
-                |s, o| capacity(s, o).over_provisioning_bytes[1] as f64,
-                bytes,
-            ),
-            (
-                |s, o| capacity(s, o).over_provisioning_bytes[2] as f64,
-                bytes,
-            ),
-            (
-                |_, o| o.stats.counters.slots_promoted.iter().sum::<u64>() as f64,
-                whole,
-            ),
-            (
-                |_, o| o.stats.counters.promotions_refused.iter().sum::<u64>() as f64,
-                whole,
-            ),
-            (|_, o| o.stats.counters.slots_demoted as f64, whole),
-            (|_, o| o.stats.counters.erases as f64, whole),
-        ];
         let (mut values, mut ranges) = (vec![(*label).to_owned()], vec![String::new()]);
-        for (value, show) in figures {
-            let over = Spread::of(drives.iter().map(|(s, o)| Some(value(s, o))));
+        for (i, (_, show)) in COSTS.iter().enumerate() {
+            let over = Spread::of(drives.iter().map(|of| Some(of.costs[i])));
             values.push(over.map_or(String::new(), |over| show(over.median)));
             ranges.push(over.map_or(String::new(), |over| over.range(show)));
         }
         costs.push(values);
         costs.extend((drives.len() > 1).then_some(ranges));
         for mode in CellMode::ALL {
-            let of =
-                |(s, o): &(Setup, Outcome)| of_modes(s, o).into_iter().find(|of| of.mode == mode);
-            let of: Vec<OfMode> = drives.iter().filter_map(of).collect();
+            let of_drive = |of: &OfModes| of.modes.iter().position(|m| m.name == mode.name());
+            let of: Vec<&Mode> = drives
+                .iter()
+                .filter_map(|drive| Some(&drive.modes[of_drive(drive)?]))
+                .collect();
             if of.is_empty() {
                 continue;
             }
-            let median = |value: fn(&OfMode) -> Option<f64>, show: fn(f64) -> String| {
-                let over = Spread::of(of.iter().map(value));
+            let median = |(i, (_, show)): (usize, &Column)| {
+                let over = Spread::of(of.iter().map(|mode| mode.values[i]));
                 over.map_or("-".into(), |over| show(over.median))
             };
-            by_mode.push(vec![
-                (*label).to_owned(),
-                mode.name().into(),
-                median(|m| Some(m.superblocks[1].into()), whole),
-                median(|m| Some(m.valid_slots[1] as f64), whole),
-                median(|m| Some(m.erases as f64), whole),
-                median(|m| Some(m.slots_programmed as f64), whole),
-                median(|m| m.read_share, share),
-                median(|m| Some(m.read_mean_us? * 1e3), time),
-                median(|m| m.retries_mean, ratio),
-            ]);
+            let mut row = vec![(*label).to_owned(), mode.name().to_owned()];
+            row.extend(BY_MODE.iter().enumerate().map(median));
+            by_mode.push(row);
         }
     }
     let left = |n: usize| [vec![Side::Left; n], vec![Side::Right; 9 - n]].concat();
@@ -153,10 +195,6 @@ pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
         table("  ", &left(1), &costs),
         table("  ", &left(2), &by_mode),
     )
-}
-
-fn row<const N: usize>(words: [&str; N]) -> Vec<String> {
-    words.map(String::from).to_vec()
 }
 
 /// Capacity lost over the run, as a picture.

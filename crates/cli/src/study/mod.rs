@@ -26,8 +26,9 @@ use indicatif::ProgressBar;
 
 use crate::args::{Interrupted, Usage};
 use crate::interrupt;
+use crate::matrix::kept;
 use crate::progress::Bars;
-use crate::streams::{data, notice};
+use crate::streams::{data, notice, tell};
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
@@ -48,7 +49,9 @@ claims.csv, points.csv, cells.csv (what is measured without a run), figures/ (SV
 points/ (each simulation's whole result).
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
-interrupted: the folder keeps every simulation that had ended, and the same command goes on.";
+interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: the folder keeps every simulation that
+had ended, and the same command goes on. A simulation is found by all that made it,
+this program included.";
 
 /// Run an evaluation: simulations, figures, and a verdict on every claim
 #[derive(Args, Debug)]
@@ -215,7 +218,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         measured: &measured,
         verdicts: &verdicts,
     };
-    files::write(folder, &report::pages(&done)?)?;
+    store.write(&report::pages(&done)?)?;
     for (id, why) in report::without_numbers(&done) {
         notice(&format!("{name}: experiment `{id}`: {why}"));
     }
@@ -223,12 +226,12 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         true => data(&report::tables(&done))?,
         false => data(&claims::summary(&study.title, &verdicts))?,
     }
-    eprintln!(
+    tell(&format!(
         "{} simulations, {:.0} s of them on one core; {}",
         results.simulations(),
         results.wall_s(),
         folder.join("report.html").display()
-    );
+    ));
     Ok(())
 }
 
@@ -273,18 +276,12 @@ fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result
         watch,
     };
     let bars = Bars::default();
-    let all = bars.whole(matrix(&()).simulations() as u64);
+    let all = bars.whole(matrix(&()).simulations()? as u64);
     let watch = Simulations { bars, all };
     let results = matrix(&watch).kept(store, metric::of_finished);
     watch.all.finish_and_clear();
     let results = results?;
-    if results.were_there > 0 {
-        notice(&format!(
-            "{} of {} simulations were there already",
-            results.were_there,
-            results.simulations()
-        ));
-    }
+    kept::tell_found(&points, &results, "simulations");
     Ok(results)
 }
 

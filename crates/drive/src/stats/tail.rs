@@ -1,6 +1,6 @@
 //! Causes of the latency of the slowest requests.
 
-use super::by_bucket::ByBucket;
+use super::by_bucket::{BUCKETS, ByBucket};
 use crate::hardware::charge::{CAUSES, NsByCause};
 
 /// Nanoseconds by cause, summed over the requests of a latency bucket; three cache lines.
@@ -44,13 +44,28 @@ impl Tail {
 
     /// Adds the requests of `other`.
     pub(crate) fn merge(&mut self, other: &Tail) {
-        for (bucket, more) in other.buckets.iter() {
-            let bucket = self.buckets.at(bucket);
-            bucket.count += more.count;
-            for (sum, part) in bucket.parts.iter_mut().zip(&more.parts) {
-                *sum += part;
-            }
+        for (bucket, requests, parts) in other.rows() {
+            self.add(bucket, requests, parts);
         }
+    }
+
+    /// Its buckets that are not empty, the slowest last: number of the bucket, requests, and their time by cause (ns).
+    pub fn rows(&self) -> impl Iterator<Item = (usize, u64, &NsByCause)> {
+        let rows = self.buckets.iter();
+        rows.map(|(bucket, row)| (bucket, row.count, &row.parts))
+    }
+
+    /// Adds a row of another tail. Whether there is such a bucket.
+    pub fn add(&mut self, bucket: usize, requests: u64, parts: &NsByCause) -> bool {
+        if bucket >= BUCKETS {
+            return false;
+        }
+        let row = self.buckets.at(bucket);
+        row.count += requests;
+        for (sum, part) in row.parts.iter_mut().zip(parts) {
+            *sum += part;
+        }
+        true
     }
 
     /// The slowest `fraction` of all requests; none if there are no requests.

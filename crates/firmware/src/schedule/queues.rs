@@ -498,7 +498,7 @@ mod tests {
             die.free();
             // The turn took 50 us, so host reads have the die for 150 us.
             let again = die.push(Ns(100), Priority::Move);
-            let now += Ns(50_000);
+            let now = now + Ns(50_000);
             assert_ne!(die.start(now), Some((again, false)));
             die.free();
             assert_eq!(die.start(now + Ns(149_999)), Some((last, false)));
@@ -526,7 +526,7 @@ mod tests {
         die.push(now, Priority::Host);
         assert_eq!(die.start(now), Some((program, true)), "it takes turns");
         die.queues.stops(now, DIE);
-        let mut now += Ns(400_000);
+        let mut now = now + Ns(400_000);
         die.queues.suspended(DIE, program, Ns(4_000_000));
         let (read, _) = die.start(now).unwrap();
         assert_eq!(die.jobs[read].priority, Priority::Host);
