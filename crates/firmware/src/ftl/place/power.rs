@@ -4,15 +4,15 @@
 //! program that was running on a die has torn its wordline: its data are rewritten. Programs that waited are
 //! reissued. An erase is repeated on every die.
 
-use firstread_core::{Arena, Buf, CellMode, DieId, Ns, Ppa, SuperblockId};
+use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, Ppa, SuperblockId};
 
 use super::bad::BadBlocks;
 use super::erases::Erases;
 use super::relocation_state::RelocationState;
 use super::rewrite::RewriteQueue;
 use super::streams::Streams;
-use super::{Place, Waiting};
-use crate::ftl::map::Table;
+use super::{Place, Placed, Waiting};
+use crate::ftl::map::{self, Directory, Table};
 use crate::observe::{StreamId, StreamUse};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -179,6 +179,97 @@ impl Place {
         self.space.programs += 1;
         shared.push_change(now, purpose, at);
         Some(at.die)
+    }
+}
+
+impl Place {
+    /// What `placed` replaces is noted, before the map changes.
+    #[inline(never)] // On drives with a volatile cache alone.
+    pub(super) fn note_older<M: Arena>(&mut self, placed: &Placed, table: &Table<M>) {
+        let older = placed.of_host.then(|| table.map.place_of(placed.lpn));
+        self.older.note(placed.slot.buf, older);
+    }
+
+    /// Whether a slot that the host has in a write buffer has replaced a version in `block`.
+    pub(crate) fn keeps_older_in(&self, block: SuperblockId) -> bool {
+        let slots = |stream| {
+            let buffer = self.streams.of(stream);
+            (0..buffer.len()).filter_map(|i| buffer.held_at(i))
+        };
+        // The host's own stream is the only one that it fills through a volatile cache.
+        self.older.are_kept()
+            && slots(StreamId::Host).any(|(_, buf)| self.older.lies_in(buf, block))
+    }
+
+    /// `block` is about to be erased: data that replaced a version in it and wait to be written again are safe from
+    /// now on.
+    pub(super) fn keep_rewrites_of(&mut self, block: SuperblockId) {
+        for i in 0..self.rewrites.len() {
+            let (_, buf) = self.rewrites.at(i);
+            if self.older.lies_in(buf, block) {
+                self.older.note(buf, None);
+            }
+        }
+    }
+
+    /// The slot that is rewritten next is done with. If it is not the last version, nothing keeps it any more: what the
+    /// host has replaced it by is safe from now on.
+    pub(super) fn keep_newer_of_rewrite(&mut self) {
+        if !self.older.are_kept() {
+            return;
+        }
+        let Some((ppa, _)) = self.rewrites.next() else {
+            return;
+        };
+        let mut i = 0;
+        while let Some(held) = self.dumped_at(i) {
+            i += 1;
+            if let Some((_, buf)) = held
+                && self.older.of(buf) == Some(map::Place::At(ppa))
+            {
+                self.older.note(buf, None);
+            }
+        }
+    }
+
+    /// Power is cut: what the host has written and no program has finished is lost, and its pages are what they were
+    /// before. Calls `changed` for each of them. Returns the number of slots.
+    pub(crate) fn lose_unsafe<M: Arena>(
+        &mut self,
+        table: &mut Table<M>,
+        ports: &mut impl Out,
+        mut changed: impl FnMut(Lpn, &Directory),
+    ) -> u32 {
+        if !self.older.are_kept() {
+            return 0;
+        }
+        // A page that was written several times goes back one version a turn.
+        let mut goes_back = true;
+        while core::mem::take(&mut goes_back) {
+            for (ppa, buf) in (0..).map_while(|i| self.dumped_at(i)).flatten() {
+                let lpn = ports.buffered(buf).map(|spare| spare.lpn);
+                if let (Some(lpn), Some(older)) = (lpn, self.older.of(buf))
+                    && table.lies_at(lpn, ppa)
+                {
+                    table.map.set(lpn, older);
+                    changed(lpn, &table.directory);
+                    ports.lost(lpn);
+                    goes_back = true;
+                }
+            }
+        }
+        let (mut i, mut lost) = (0, 0);
+        while let Some(held) = self.dumped_at(i) {
+            i += 1;
+            if let Some((_, buf)) = held
+                && self.older.of(buf).is_some()
+            {
+                self.older.note(buf, None);
+                ports.pad(buf);
+                lost += 1;
+            }
+        }
+        lost
     }
 }
 
