@@ -355,7 +355,13 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
         false => format!("changes are against {}", first.label),
     };
     let first_drives = results.iter().filter_map(|c| c.drives.first());
-    let notes: String = first_drives.map(|run| human::notes(run.setup)).collect();
+    let mut notes: Vec<String> = Vec::new();
+    for note in first_drives.map(|run| human::notes(run.setup)) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    let notes = notes.concat();
     let mut text = format!(
         "{} on {}, {}{}{notes}\n{each} requests each, {}; {changes}\n\n",
         setup.input.title(),

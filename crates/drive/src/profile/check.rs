@@ -4,6 +4,7 @@ use firstread_core::params::{Need, ParamKind, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE, Ns};
 use firstread_ecc::Code;
+use firstread_firmware::ChangeTimes;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS, RESERVE};
 use thiserror::Error;
 
@@ -57,14 +58,8 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
                 )
             })
         }
-        Need::SlicedPrograms => {
-            let takes = drive.change_times().program[drive.mode.index()];
-            slices("program", takes, drive)
-        }
-        Need::SlicedErases => {
-            let takes = drive.change_times().erase[drive.mode.index()];
-            slices("erase", takes, drive)
-        }
+        Need::SlicedPrograms => slices("program", |times| times.program, drive),
+        Need::SlicedErases => slices("erase", |times| times.erase, drive),
         Need::TrueWear if drive.wear_rate > 1 => Some(format!(
             "spreads wear in a way that depends on how many cycles a life has, and each erase would stand for {} cycles",
             drive.wear_rate
@@ -84,21 +79,49 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
     }
 }
 
-/// Why operations of a `kind` that take `takes` cannot be stopped every `firmware.slice` until they end, if they cannot.
-fn slices(kind: &str, takes: Ns, drive: &DriveProfile) -> Option<String> {
-    let (slice, most) = (drive.firmware.slice_ns, drive.chip.timing.max_suspends);
-    let needed = takes.0.div_ceil(slice);
+/// Why operations of a `kind` cannot be stopped every `firmware.slice` until they end, if they cannot. `takes` is how long
+/// they take by mode.
+fn slices(
+    kind: &str,
+    takes: fn(&ChangeTimes) -> [Ns; CellMode::ALL.len()],
+    drive: &DriveProfile,
+) -> Option<String> {
+    let (slice, timing) = (drive.firmware.slice_ns, &drive.chip.timing);
     let us = |ns: u64| ns as f64 / 1e3;
-    let (length, mode) = (us(takes.0), drive.mode.name());
-    let of = format!(
-        "`firmware.slice` is {} us and the {kind} of a {mode} block takes {length} us",
-        us(slice)
-    );
-    (needed > u64::from(most)).then(|| {
-        let chip = &drive.chip.name;
+    let times = drive.change_times();
+    let modes = || drive.other_modes().chain([drive.mode]);
+    let longest = modes().max_by_key(|mode| takes(&times)[mode.index()])?;
+    let length = takes(&times)[longest.index()].0;
+    let needed = length.div_ceil(slice);
+    if needed > u64::from(timing.max_suspends) {
+        return Some(format!(
+            "stops {kind}s in the middle; `firmware.slice` is {} us and the {kind} of a {} block takes {} us, which is \
+             {needed} slices, and chip `{}` allows {} suspends (`chip.timing.max_suspends`)",
+            us(slice),
+            longest.name(),
+            us(length),
+            drive.chip.name,
+            timing.max_suspends
+        ));
+    }
+    let of_all = [times.program, times.erase];
+    let longest = modes().flat_map(|mode| of_all.map(|of| of[mode.index()].0));
+    let longest = longest.max().unwrap_or(0);
+    if slice >= longest {
+        return Some(format!(
+            "stops {kind}s in the middle; `firmware.slice` is {} us, and the longest program or erase takes {} us, so none has \
+             a second slice",
+            us(slice),
+            us(longest)
+        ));
+    }
+    (timing.min_progress_ns > slice).then(|| {
         format!(
-            "stops {kind}s in the middle; {of}, which is {needed} slices, and chip `{chip}` allows {most} suspends \
-             (`chip.timing.max_suspends`)"
+            "stops {kind}s in the middle; `firmware.slice` is {} us, and chip `{}` runs for {} us at least before it stops \
+             (`chip.timing.min_progress`)",
+            us(slice),
+            drive.chip.name,
+            us(timing.min_progress_ns)
         )
     })
 }
@@ -121,7 +144,6 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         hot,
         trigger,
         planes,
-        slice,
         size,
         room,
         other_modes,
@@ -572,28 +594,6 @@ fn promoted_slots(drive: &DriveProfile) -> u64 {
     2 * (slots(CellMode::Slc) + slots(CellMode::Tlc))
 }
 
-/// Whether a slice is a part of the longest operation of a die.
-fn slice(drive: &DriveProfile) -> Result<(), Wrong> {
-    let (slice, times, own) = (
-        drive.firmware.slice_ns,
-        drive.change_times(),
-        drive.mode.index(),
-    );
-    let (program, erase) = (times.program[own].0, times.erase[own].0);
-    if slice < program.max(erase) {
-        return Ok(());
-    }
-    let us = |ns: u64| ns as f64 / 1e3;
-    let message = format!(
-        "is {} us, and in {} mode a program takes {} us and an erase {} us: neither would have a second slice",
-        us(slice),
-        drive.mode.name(),
-        us(program),
-        us(erase),
-    );
-    wrong("firmware.slice", message)
-}
-
 /// Whether the chip keeps up with the channel.
 fn channel(drive: &DriveProfile) -> Result<(), Wrong> {
     if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
@@ -724,11 +724,15 @@ mod tests {
             ),
             (
                 "firmware.slice=20 ms",
-                "firmware.slice: is 20000 us, and in tlc mode a program takes 700 us and an erase",
+                "`firmware.slice` is 20000 us, and the longest program or erase takes",
             ),
             (
                 "firmware.slice=50 us",
                 "slices, and chip `ct-tlc-48l` allows 32 suspends (`chip.timing.max_suspends`)",
+            ),
+            (
+                "chip.timing.min_progress=2 ms",
+                "runs for 2000 us at least before it stops (`chip.timing.min_progress`)",
             ),
             (
                 "chip.timing.max_suspends=0",

@@ -290,7 +290,8 @@ impl DriveProfile {
             least_slice: Ns(chip
                 .min_progress_ns
                 .clamp(LEAST_SLICE_NS.min(slice_ns), slice_ns)),
-            max_suspends: chip.max_suspends,
+            // The firmware counts the suspends of an operation in a byte.
+            max_suspends: chip.max_suspends.min(u8::MAX.into()),
         }
     }
 

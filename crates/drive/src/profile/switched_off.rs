@@ -49,16 +49,10 @@ struct Rule {
 }
 
 /// One rule for each condition under which the firmware does not ask a scheme.
-const RULES: &[Rule] = &[
-    Rule {
-        axis: "area",
-        of: entry_of_host,
-    },
-    Rule {
-        axis: "suspend",
-        of: suspends,
-    },
-];
+const RULES: &[Rule] = &[Rule {
+    axis: "area",
+    of: entry_of_host,
+}];
 
 /// `Place::host_may_enter_low` of the firmware: a flush waits for the stream of the host alone.
 fn entry_of_host(drive: &DriveProfile, choice: &SchemeChoice) -> Option<SwitchedOff> {
@@ -74,19 +68,6 @@ fn entry_of_host(drive: &DriveProfile, choice: &SchemeChoice) -> Option<Switched
         option: "dram.write_cache",
         value,
         why: "a flush waits for the stream of the host alone",
-    })
-}
-
-/// The schemes of `suspend` but for its oracle ask how often the chip allows a suspend.
-fn suspends(drive: &DriveProfile, choice: &SchemeChoice) -> Option<SwitchedOff> {
-    let is_off = choice.scheme.role == Role::Scheme && drive.chip.timing.max_suspends == 0;
-    is_off.then_some(SwitchedOff {
-        axis: choice.axis.name,
-        scheme: choice.scheme.name,
-        what: "nothing is suspended",
-        option: "chip.timing.max_suspends",
-        value: "0",
-        why: "the chip allows no suspend",
     })
 }
 
@@ -129,22 +110,5 @@ mod tests {
             assert_eq!(switched_off(&["schemes.area=one", &cache_set]), [""; 0]);
         }
         assert_eq!(switched_off(&[area]), [""; 0]);
-
-        let never = "chip.timing.max_suspends=0";
-        for scheme in ["erase", "program", "program-erase"] {
-            let set = format!("schemes.suspend={scheme}");
-            let text = format!(
-                "suspend={scheme}: nothing is suspended, because `chip.timing.max_suspends` is `0`: the chip allows no \
-                 suspend"
-            );
-            assert_eq!(switched_off(&[&set, never]), [text]);
-        }
-        // The null suspends nothing by itself, and the oracle whatever the chip allows.
-        for scheme in ["none", "free"] {
-            let set = format!("schemes.suspend={scheme}");
-            assert_eq!(switched_off(&[&set, never]), [""; 0]);
-        }
-        let both = switched_off(&[area, "dram.write_cache=volatile", never]);
-        assert_eq!(both.len(), 2, "{both:?}");
     }
 }

@@ -2,7 +2,7 @@
 //! has suspended.
 //!
 //! While a program or erase is suspended, the die serves host reads. The operation resumes when no host read is
-//! left.
+//! left, or when it takes a turn.
 //!
 //! Host reads go first, but only within a bound (`max_wait`). Jobs that have waited longer than the bound take
 //! turns on the die, the longest wait first (`turns`). So under endless host reads, each die still completes
@@ -147,7 +147,7 @@ pub(crate) enum Next {
 #[derive(Clone, Debug)]
 pub(crate) struct DieQueues {
     pub(super) dies: Box<[DieQueue]>,
-    /// Of each die, what programs, erases and turns need beside.
+    /// Of each die, the run of its program or erase, and when its turn began.
     pub(super) runs: Box<[Run]>,
     pub(super) turns: Turns,
     /// Planes of a die that read independently, one bit each, and the number of codewords of a page.

@@ -13,7 +13,7 @@
 //! - Any other operation is stopped at once, as long as the suspends left after it can stop the rest in slices of
 //!   `slice`. Otherwise the run goes on until they can.
 //!
-//! So a host read waits for at most a slice, the chip's suspend latency, and the sense that has begun.
+//! docs/firmware/turns.md derives what follows for host reads and for the operations.
 
 use firstread_core::Ns;
 

@@ -232,12 +232,15 @@ impl Place {
     }
 
     /// What a partial write has to wait for before the old data of its slot are read; none if they may be read. The old
-    /// data of `others` slots are read for other writes, which will not be paced again: their moves count as due. A
-    /// write that waits for these goes on with them, so nobody has to wake it.
+    /// data of `others` slots are read for other writes, which will not be paced again: the moves that those writes
+    /// cost count as due. As for every paced write, only progress that ends by itself is waited for.
     pub(crate) fn waits_before_merge(&mut self, others: u32, shared: &Shared) -> Option<Wait> {
         let wait = self.waits_for_cleaning(false, shared);
-        let is_behind = others > 0 && self.relocation.pace.is_behind_after(others);
-        wait.or(is_behind.then_some(Wait::Cleaning))
+        if wait.is_none() && self.relocation.pace.is_behind_after(others) && self.is_in_progress() {
+            self.relocation.host_waits.set(Wait::Cleaning, true);
+            return Some(Wait::Cleaning);
+        }
+        wait
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.
@@ -272,10 +275,15 @@ impl Place {
     /// because they may wait for host writes.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
-        self.relocation.pace.is_behind()
-            && (self.relocation.moves_reading > 0
-                || self.space.programs > 0
-                || !self.space.erases.is_empty())
+        self.relocation.pace.is_behind() && self.is_in_progress()
+    }
+
+    /// Whether a move is being read, or a program or erase is under way.
+    #[inline]
+    fn is_in_progress(&self) -> bool {
+        self.relocation.moves_reading > 0
+            || self.space.programs > 0
+            || !self.space.erases.is_empty()
     }
 
     /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, nothing in

@@ -262,6 +262,7 @@ impl Place {
         ports: &mut impl Out,
     ) -> bool {
         self.space.failed -= 1;
+        self.keep_rewrites_of(block);
         let mended = self.repair(block, shared, ports);
         if !mended {
             self.retire(block, shared);

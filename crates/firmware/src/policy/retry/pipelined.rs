@@ -12,7 +12,7 @@
 //!
 //! `hold` is how long a read may keep its die from other reads. The first `hold` speculative steps are sensed
 //! whatever waits for the die. A later step is sensed speculatively only while no host read waits and no
-//! other job has waited for `max_wait`. Otherwise the die is free after the transfer of the current step. A
+//! other job is due to take a turn. Otherwise the die is free after the transfer of the current step. A
 //! waiting read is sensed while that step is decoded. The next step then goes ahead of all other host reads,
 //! as a sequential step does. Once no read waits, steps are sensed speculatively again.
 

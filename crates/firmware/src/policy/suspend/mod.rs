@@ -1,7 +1,7 @@
 //! Axis `suspend`: whether a die suspends a program or erase for a host read.
 //!
-//! `suspends` is called when a host read arrives at a die that runs a program or erase, and when one takes a turn
-//! while host reads wait. The suspended operation resumes when no host read is left on the die, or when it takes a
+//! `suspends` is called when a host read arrives at a die that runs a program or erase, and when a program or
+//! erase takes a turn while host reads wait. The suspended operation resumes when no host read is left on the die, or when it takes a
 //! turn (`schedule/turns.rs`). The chip's profile says how often it allows a suspend and what a suspend costs.
 
 mod contract;
