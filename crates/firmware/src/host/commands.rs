@@ -38,6 +38,8 @@ pub(crate) struct Commands {
     /// Writes and trims that wait for buffers or for each other.
     stalled_writes: VecDeque<CommandId>,
     pub(super) merges: Merges,
+    /// Slots whose old version was held or being read when a partial write began to wait.
+    pub(super) merges_at_wait: u32,
     /// What the first blocked write or trim waits for.
     wait: Option<Wait>,
 }
@@ -51,6 +53,7 @@ impl Commands {
             stalled_merged: VecDeque::with_capacity(capacity),
             stalled_writes: VecDeque::with_capacity(capacity),
             merges: Merges::new(max_reads, max_commands),
+            merges_at_wait: 0,
             wait: None,
         }
     }
@@ -75,6 +78,9 @@ impl Commands {
     }
     pub(crate) fn has_stalled_writes(&self) -> bool {
         !self.stalled_writes.is_empty() || !self.stalled_merged.is_empty()
+    }
+    pub(super) fn a_merge_has_ended(&self) -> bool {
+        self.merges.used() < self.merges_at_wait
     }
     /// The blocked write or trim to continue next.
     pub(super) fn next_stalled(&mut self) -> Option<CommandId> {

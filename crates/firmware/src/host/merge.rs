@@ -64,8 +64,11 @@ impl Host {
         }
         if merge == NONE {
             // Two writes of one slot take two slots of the buffer, so each of them is paced.
+            let others = self.commands.others_merge(id);
+            let reading = self.commands.merges.reading > 0;
             let FlashStore { place, shared, .. } = &mut lower.store;
-            if let Some(wait) = place.waits_before_merge(self.commands.others_merge(id), shared) {
+            if let Some(wait) = place.waits_before_merge(others, reading, shared) {
+                self.commands.merges_at_wait = self.commands.merges.used();
                 return Kept::Waits(wait);
             }
             merge = match self.commands.merges.find(lpn) {
@@ -159,6 +162,7 @@ impl Host {
         ports: &mut impl Out,
     ) {
         let merges = &mut self.commands.merges;
+        merges.reading -= 1;
         let state = &mut merges.pool[merge as usize];
         state.job = job;
         state.state = if ok { State::Read } else { State::Failed };

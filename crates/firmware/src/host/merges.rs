@@ -42,6 +42,8 @@ pub(crate) struct Merges {
     pub(super) pool: Box<[Merge]>,
     free: u32,
     used: u32,
+    /// Those that are being read.
+    pub(super) reading: u32,
     lists: Box<[u32; LISTS]>,
     /// Per command: the command that waits behind it.
     pub(super) next_waiter: Box<[u32]>,
@@ -64,6 +66,7 @@ impl Merges {
             pool: (0..reads).map(merge).collect(),
             free: if reads == 0 { NONE } else { 0 },
             used: 0,
+            reading: 0,
             lists: Box::new([NONE; LISTS]),
             next_waiter: alloc::vec![NONE; commands as usize].into_boxed_slice(),
         }
@@ -88,6 +91,7 @@ impl Merges {
         let free = self.pool.get(merge as usize)?.next;
         self.free = free;
         self.used += 1;
+        self.reading += 1;
         let list = &mut self.lists[lpn as usize % LISTS];
         self.pool[merge as usize] = Merge {
             lpn,

@@ -48,6 +48,11 @@ impl Host {
         self.commands.wait_for(None, ports);
     }
 
+    /// Whether the old version of a slot is no longer held or read since a partial write began to wait for others.
+    pub(crate) fn a_merge_has_ended(&self) -> bool {
+        self.commands.a_merge_has_ended()
+    }
+
     /// Whether writes or trims are blocked.
     pub(crate) fn has_stalled_writes(&self) -> bool {
         self.commands.has_stalled_writes()

@@ -359,7 +359,10 @@ impl<M: Arena> Firmware<M> {
             self.complete_safe(now, ports);
         }
         let place = &mut self.lower.store.place;
-        if place.relocation.host_waits.has(Wait::Cleaning) && !place.is_paced() {
+        if place.relocation.host_waits.has(Wait::Cleaning)
+            && (!place.is_paced()
+                || place.relocation.slots_before > 0 && self.host.a_merge_has_ended())
+        {
             place.relocation.host_waits.end(Wait::Cleaning);
             self.resume_writes(now, ports);
             if self.relocate.has_more_to_move(&self.lower.store) {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use firstread_drive::tables::DriveTables;
-use firstread_drive::{Drive, DriveState, Ended, Host};
+use firstread_drive::{Drive, DriveError, DriveState, Ended, Host, StateError};
 use firstread_testkit::{SMALL_BLOCKS, aged, profile, voltages};
 use firstread_workload::job::{Distribution, Extent, JobSpec, Operations, Rate, Sizes, Think};
 use firstread_workload::{JobStream, Workload};
@@ -146,7 +146,14 @@ fn serve(mut jobs: Vec<JobSpec>, setting: Setting) -> Result<(), TestCaseError> 
         fill: setting.fill,
         ..aged(setting.age_h, setting.pe_cycles)
     };
-    let mut drive = Drive::new(profile, tables, &state, seed).unwrap();
+    let mut drive = match Drive::new(profile, tables, &state, seed) {
+        Err(DriveError::State(StateError::BadBlocks { .. })) => {
+            return Err(TestCaseError::reject(
+                "too many blocks of this chip are worn out",
+            ));
+        }
+        made => made.unwrap(),
+    };
     for (i, job) in jobs.iter_mut().enumerate() {
         (job.section, job.report) = (i as u32, i as u32);
     }

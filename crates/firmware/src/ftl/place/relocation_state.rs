@@ -102,13 +102,8 @@ impl Pace {
         self.due > 0
     }
 
-    /// Whether so many moves are due that writes have to wait.
+    /// Whether so many moves are due, or will be once the host has written `slots` more slots, that writes have to wait.
     #[inline]
-    pub(crate) fn is_behind(&self) -> bool {
-        self.due >= self.most_due
-    }
-
-    /// Whether so many moves will be due once the host has written `slots` more slots.
     pub(crate) fn is_behind_after(&self, slots: u32) -> bool {
         self.due + i64::from(slots) * self.per_host_slot >= self.most_due
     }
@@ -165,6 +160,8 @@ pub(crate) struct RelocationState {
     /// What host writes wait for that another machine must provide: a superblock, due moves, or the job of a
     /// read.
     pub(crate) host_waits: Waits,
+    /// Of a wait for due moves: slots of other writes, which go on before, whose moves count as due.
+    pub(crate) slots_before: u32,
     /// What the map cache waits for: a superblock.
     pub(crate) map_waits: Waits,
     /// Modes whose stream has found no free superblock in its pool.
@@ -186,6 +183,7 @@ impl RelocationState {
             asked: 0,
             pace,
             host_waits: Waits::default(),
+            slots_before: 0,
             map_waits: Waits::default(),
             wanted: ModeSet::default(),
             foresee_anew: false,
@@ -261,12 +259,12 @@ mod tests {
         let written = (1..).find(|_| {
             pace.update();
             pace.earn();
-            pace.is_behind()
+            pace.is_behind_after(0)
         });
         // Ten moves per host slot, 64 slots per wordline.
         assert_eq!(written, Some(7));
         pace.spend(64);
-        assert!(pace.is_due() && !pace.is_behind());
+        assert!(pace.is_due() && !pace.is_behind_after(0));
         // Six of 64 moves are due, and each further slot makes ten more due.
         assert!(!pace.is_behind_after(5) && pace.is_behind_after(6));
         // Moves already due are not spread again.
@@ -274,7 +272,7 @@ mod tests {
         pace.update();
         pace.earn();
         pace.spend(6);
-        assert!(!pace.is_behind());
+        assert!(!pace.is_behind_after(0));
         pace.rest();
         assert!(!pace.is_due());
     }

@@ -224,23 +224,36 @@ impl Place {
         if self.space.is_short && self.waits_for_reserve(shared) {
             return Some(Wait::Reserve);
         }
-        if !has_merged && self.is_paced() {
-            self.relocation.host_waits.set(Wait::Cleaning, true);
-            return Some(Wait::Cleaning);
-        }
-        None
+        (!has_merged && self.waits_for_moves(0)).then_some(Wait::Cleaning)
     }
 
     /// What a partial write has to wait for before the old data of its slot are read; none if they may be read. The old
     /// data of `others` slots are read for other writes, which will not be paced again: the moves that those writes
     /// cost count as due. As for every paced write, only progress that ends by itself is waited for.
-    pub(crate) fn waits_before_merge(&mut self, others: u32, shared: &Shared) -> Option<Wait> {
+    pub(crate) fn waits_before_merge(
+        &mut self,
+        others: u32,
+        are_read: bool,
+        shared: &Shared,
+    ) -> Option<Wait> {
         let wait = self.waits_for_cleaning(false, shared);
-        if wait.is_none() && self.relocation.pace.is_behind_after(others) && self.is_in_progress() {
-            self.relocation.host_waits.set(Wait::Cleaning, true);
-            return Some(Wait::Cleaning);
+        if wait.is_some() || others == 0 {
+            return wait;
         }
-        wait
+        // A read of old data that ends has its write go on, and this one asked again.
+        let waits = are_read && self.relocation.pace.is_behind_after(others);
+        (waits || self.waits_for_moves(others)).then_some(Wait::Cleaning)
+    }
+
+    /// Whether a write has to wait for due moves, those of `slots_before` slots of other writes among them.
+    #[inline]
+    fn waits_for_moves(&mut self, slots_before: u32) -> bool {
+        let waits = self.is_paced_after(slots_before);
+        if waits {
+            self.relocation.host_waits.set(Wait::Cleaning, true);
+            self.relocation.slots_before = slots_before;
+        }
+        waits
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.
@@ -275,15 +288,15 @@ impl Place {
     /// because they may wait for host writes.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
-        self.relocation.pace.is_behind() && self.is_in_progress()
+        self.is_paced_after(self.relocation.slots_before)
     }
 
-    /// Whether a move is being read, or a program or erase is under way.
     #[inline]
-    fn is_in_progress(&self) -> bool {
-        self.relocation.moves_reading > 0
-            || self.space.programs > 0
-            || !self.space.erases.is_empty()
+    fn is_paced_after(&self, slots: u32) -> bool {
+        self.relocation.pace.is_behind_after(slots)
+            && (self.relocation.moves_reading > 0
+                || self.space.programs > 0
+                || !self.space.erases.is_empty())
     }
 
     /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, nothing in
