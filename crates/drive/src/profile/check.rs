@@ -727,7 +727,7 @@ mod tests {
                 "`firmware.slice` is 20000 us, and the longest program or erase takes",
             ),
             (
-                "firmware.slice=50 us",
+                "firmware.slice=100 us",
                 "slices, and chip `ct-tlc-48l` allows 32 suspends (`chip.timing.max_suspends`)",
             ),
             (
