@@ -147,6 +147,8 @@ fn swarm(seed: u64) -> Swarm {
     // A map that is not in memory as a whole takes two superblocks, and a stream of its own one more.
     let map_cached = on(25, 30);
     let kept = own_streams + if map_cached { 6 } else { 3 };
+    // The host has one superblock at least.
+    let spare = spare.min(blocks - kept - in_modes - 1);
     let capacity = (blocks - kept - in_modes - spare) * superblock;
     // What the drive was filled with fails at the first attempt.
     let worn_out = on(32, 35);
