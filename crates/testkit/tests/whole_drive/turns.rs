@@ -185,7 +185,7 @@ fn formula_an_operation_in_turns_has_its_share_of_the_die() {
     }
 }
 
-/// Suspending that costs nothing is the best of its axis for reads, and takes no more from writes than another scheme.
+/// Suspending that costs nothing gives reads the least mean of its axis, and the least P99 but for chance.
 #[test]
 fn model_free_suspends_bound_every_scheme() {
     let job = "[j]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=16\nnorandommap\n";

@@ -229,7 +229,8 @@ impl Place {
 
     /// What a partial write has to wait for before the old data of its slot are read; none if they may be read. The old
     /// data of `others` slots are read for other writes, which will not be paced again: the moves that those writes
-    /// cost count as due. As for every paced write, only progress that ends by itself is waited for.
+    /// cost count as due. The write waits only for what ends by itself: moves, programs and erases in progress, or, where
+    /// `are_read` is set, reads of old data in flight. The end of each has the blocked writes tried again.
     pub(crate) fn waits_before_merge(
         &mut self,
         others: u32,
@@ -240,7 +241,6 @@ impl Place {
         if wait.is_some() || others == 0 {
             return wait;
         }
-        // A read of old data that ends has its write go on, and this one asked again.
         let waits = are_read && self.relocation.pace.is_behind_after(others);
         (waits || self.waits_for_moves(others)).then_some(Wait::Cleaning)
     }
