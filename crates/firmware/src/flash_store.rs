@@ -80,21 +80,6 @@ impl<M: Arena> FlashStore<M> {
         padded
     }
 
-    /// Whether `block` holds versions that a power cut would bring back, because what replaced them is in the host's
-    /// write buffer: [`Place::keeps_older_in`]. Then the wordline that the host fills is padded, unless another one is
-    /// being programmed: that may be enough.
-    #[inline]
-    pub(crate) fn keeps_older_in(
-        &mut self,
-        now: Ns,
-        block: SuperblockId,
-        ports: &mut impl Out,
-    ) -> bool {
-        let keeps = self.place.keeps_older_in(block);
-        while keeps && self.pad(now, ports) {}
-        keeps
-    }
-
     /// Closes open superblock `block` before it is full: [`Place::close_early`].
     pub(crate) fn close_early(&mut self, now: Ns, block: SuperblockId, ports: &mut impl Out) {
         let Some(stream) = self.place.close_early(block, &mut self.shared) else {

@@ -8,7 +8,8 @@
 //! All pages of a wordline are programmed at once, over all dies in stripe order. If a command waits for a
 //! wordline that is not full, the rest of the wordline is padded. Padded slots hold no data; they count as
 //! programmed, also in write amplification. While another wordline of the host is being programmed nothing is
-//! padded, so commands that arrive meanwhile share the next wordline.
+//! padded, so commands that arrive meanwhile share the next wordline. While cleaning is behind, padding waits for moves
+//! as writes do, and writes that wait for moves come first: they take the slots instead.
 //!
 //! Simplification: data whose program failed count as safe once they are in the buffer of moved data.
 

@@ -16,32 +16,23 @@ impl Host {
         self.durable.waiting.push_back((id, last, now));
     }
 
-    /// Completes commands whose data are programmed, and pads wordlines for the others. At the end of the drive's life
-    /// data whose program failed find no place any more: commands that wait end with an error. Returns true if the
-    /// cleaning pace has to be updated before this can continue.
+    /// Completes commands whose data are programmed. At the end of the drive's life data whose program failed find no
+    /// place any more: commands that wait end with an error.
     #[inline]
-    pub(crate) fn complete_safe<M: Arena>(
-        &mut self,
-        now: Ns,
-        store: &mut FlashStore<M>,
-        ports: &mut impl Out,
-    ) -> bool {
-        self.durable.any_waits() && self.complete_waiting(now, store, ports)
+    pub(crate) fn complete_safe<M: Arena>(&mut self, store: &FlashStore<M>, ports: &mut impl Out) {
+        if self.durable.any_waits() {
+            self.complete_waiting(store, ports);
+        }
     }
 
     /// See [`Host::complete_safe`].
     #[cold]
-    fn complete_waiting<M: Arena>(
-        &mut self,
-        now: Ns,
-        store: &mut FlashStore<M>,
-        ports: &mut impl Out,
-    ) -> bool {
+    fn complete_waiting<M: Arena>(&mut self, store: &FlashStore<M>, ports: &mut impl Out) {
         let place = &store.place;
         let may_never_be = place.space.read_only && place.has_rewrites();
         while let Some(&(id, line, since)) = self.durable.waiting.front() {
-            let open = store.place.buffer(StreamId::Host).oldest_line();
-            let is_open = open.is_some_and(|open| open <= line) || store.place.has_rewrites();
+            let open = place.buffer(StreamId::Host).oldest_line();
+            let is_open = open.is_some_and(|open| open <= line) || place.has_rewrites();
             if is_open && !may_never_be {
                 break;
             }
@@ -53,14 +44,42 @@ impl Host {
             };
             self.end_command(id, status, ports);
         }
-        if !self.durable.any_waits() {
-            return false;
-        }
-        while store.pad(now, ports) {
+    }
+
+    /// Pads wordlines for commands that wait until their data are programmed. A padded slot is one that the host has
+    /// written: it makes moves due, and waits for moves as a write does. So it comes after the writes that are blocked,
+    /// which can take the slot instead. Returns true if the pace of cleaning has to be updated before this can continue.
+    #[inline]
+    pub(crate) fn pad_for_waiting<M: Arena>(
+        &mut self,
+        now: Ns,
+        store: &mut FlashStore<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        self.durable.any_waits() && self.pad_while_paced(now, store, ports)
+    }
+
+    /// See [`Host::pad_for_waiting`].
+    #[cold]
+    fn pad_while_paced<M: Arena>(
+        &mut self,
+        now: Ns,
+        store: &mut FlashStore<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let merges = &self.commands.merges;
+        let (others, are_read) = (merges.used(), merges.reading > 0);
+        loop {
+            if !store.place.may_pad(others, are_read) {
+                self.commands.merges_at_wait = others;
+                return false;
+            }
+            if !store.pad(now, ports) {
+                return false;
+            }
             if store.place.relocation.pace.earn() {
                 return true;
             }
         }
-        false
     }
 }

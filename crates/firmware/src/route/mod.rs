@@ -21,7 +21,10 @@ impl<M: Arena> Firmware<M> {
     pub(crate) fn submitted(&mut self, now: Ns, command: HostCommand, ports: &mut impl Out) {
         match self.host.submit(now, command, &mut self.lower, ports) {
             Submitted::Nothing => return,
-            Submitted::Flushes => return self.complete_safe(now, ports),
+            Submitted::Flushes => {
+                self.complete_safe(ports);
+                return self.pad_for_waiting(now, ports);
+            }
             Submitted::Queued => {}
             Submitted::Writes => self.go_on_writing(now, command.id, ports),
         }
@@ -249,7 +252,7 @@ impl<M: Arena> Firmware<M> {
         let store = &mut self.lower.store;
         let frees = store.place.programmed(job, ok, &mut store.shared, ports);
         if frees {
-            self.complete_safe(now, ports);
+            self.complete_safe(ports);
             self.resume_writes(now, ports);
         }
         if frees || !ok {
@@ -286,11 +289,18 @@ impl<M: Arena> Firmware<M> {
         self.advance_all(now, ports);
     }
 
-    /// Continues blocked writes and trims in order, as far as possible.
+    /// Continues blocked writes and trims in order, as far as possible, and pads for commands that wait until their
+    /// data are programmed.
     pub(crate) fn resume_writes(&mut self, now: Ns, ports: &mut impl Out) {
         if self.lower.pager.is_on() {
             (self.lower.pager).merge_map(now, &mut self.lower.store, ports);
         }
+        self.write_stalled(now, ports);
+        self.pad_for_waiting(now, ports);
+    }
+
+    /// Continues blocked writes and trims in order, as far as possible.
+    fn write_stalled(&mut self, now: Ns, ports: &mut impl Out) {
         while let Some(id) = self.host.next_stalled() {
             if let Some(wait) = self.write(now, id, ports)
                 && self.host.stall(id, wait, ports)
@@ -306,6 +316,7 @@ impl<M: Arena> Firmware<M> {
         if let Some(wait) = self.write(now, id, ports) {
             self.host.stall(id, wait, ports);
         }
+        self.pad_for_waiting(now, ports);
     }
 
     /// Advances write or trim `id`. Returns what it has to wait for, if it is blocked.
@@ -318,7 +329,7 @@ impl<M: Arena> Firmware<M> {
                 Progress::Stalled(wait) => return Some(wait),
                 Progress::Paces => self.relocate.update_pace(&mut self.lower.store),
                 Progress::Buffered => {
-                    self.complete_safe(now, ports);
+                    self.complete_safe(ports);
                     return None;
                 }
             }
@@ -327,9 +338,16 @@ impl<M: Arena> Firmware<M> {
 
     /// Completes commands whose data are programmed.
     #[inline]
-    fn complete_safe(&mut self, now: Ns, ports: &mut impl Out) {
-        while self.host.complete_safe(now, &mut self.lower.store, ports) {
-            self.relocate.update_pace(&mut self.lower.store);
+    fn complete_safe(&mut self, ports: &mut impl Out) {
+        self.host.complete_safe(&self.lower.store, ports);
+    }
+
+    /// Pads wordlines for commands that wait until their data are programmed.
+    #[inline]
+    fn pad_for_waiting(&mut self, now: Ns, ports: &mut impl Out) {
+        let store = &mut self.lower.store;
+        while self.host.pad_for_waiting(now, store, ports) {
+            self.relocate.update_pace(store);
         }
     }
 
@@ -356,7 +374,8 @@ impl<M: Arena> Firmware<M> {
             self.resume_writes(now, ports);
         }
         if read_only {
-            self.complete_safe(now, ports);
+            self.complete_safe(ports);
+            self.pad_for_waiting(now, ports);
         }
         let place = &mut self.lower.store.place;
         if place.relocation.host_waits.has(Wait::Cleaning)
@@ -376,7 +395,7 @@ impl<M: Arena> Firmware<M> {
         let rewritten = self.relocate.write_again(now, &mut self.lower, ports);
         if rewritten == Rewritten::All {
             // Blocked writes have waited for the rewriting.
-            self.complete_safe(now, ports);
+            self.complete_safe(ports);
             self.resume_writes(now, ports);
         }
         let mut is_held = rewritten != Rewritten::Blocked && self.relocate.waits_for_buffer();

@@ -116,6 +116,12 @@ pub(crate) fn worst_write(load: &Load, queues: f64) -> (f64, String) {
     );
     assert!(stats.counters.erases > 30, "{what}: {:?}", stats.counters);
     let writes = writes_of(&made);
+    // Padded slots are of the superblock too.
+    let (written, padded) = (
+        stats.counters.host_slots_written,
+        stats.counters.slots_padded,
+    );
+    let superblock = (superblock * written).div_ceil(written + padded);
     let queues_ns = queues_ns(&writes, load.depth, superblock, slot_bytes);
     let waited = writes.iter().zip(queues_ns).enumerate();
     let waited = waited.map(|(number, ((_, from, to), queue_ns))| {

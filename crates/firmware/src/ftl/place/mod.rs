@@ -455,11 +455,16 @@ impl Place {
         }
     }
 
+    /// Whether the write buffer of the host holds no wordline but the one being filled.
+    pub(super) fn host_only_fills(&self) -> bool {
+        self.streams.of(StreamId::Host).only_fills()
+    }
+
     /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
     /// programmed. Returns the programs that this makes due; none if nothing is padded.
     pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
-        let only_fills = self.streams.of(StreamId::Host).only_fills();
-        only_fills.then(|| self.pad_line(StreamId::Host, shared, ports))?
+        let may_pad = self.host_only_fills();
+        may_pad.then(|| self.pad_line(StreamId::Host, shared, ports))?
     }
 
     /// Pads one slot of the wordline that `stream` fills. Returns the programs that this makes due; none if the stream

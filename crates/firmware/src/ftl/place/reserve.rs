@@ -238,11 +238,17 @@ impl Place {
         shared: &Shared,
     ) -> Option<Wait> {
         let wait = self.waits_for_cleaning(false, shared);
-        if wait.is_some() || others == 0 {
-            return wait;
-        }
-        let waits = are_read && self.relocation.pace.is_behind_after(others);
-        (waits || self.waits_for_moves(others)).then_some(Wait::Cleaning)
+        wait.or_else(|| {
+            self.waits_for_moves_after(others, are_read)
+                .then_some(Wait::Cleaning)
+        })
+    }
+
+    /// Whether a write has to wait for due moves, those of the `others` slots among them whose old data `are_read` for
+    /// other writes: [`Place::waits_before_merge`].
+    fn waits_for_moves_after(&mut self, others: u32, are_read: bool) -> bool {
+        let reads = others > 0 && are_read && self.relocation.pace.is_behind_after(others);
+        reads || self.waits_for_moves(others)
     }
 
     /// Whether a write has to wait for due moves, those of `slots_before` slots of other writes among them.
@@ -250,10 +256,24 @@ impl Place {
     fn waits_for_moves(&mut self, slots_before: u32) -> bool {
         let waits = self.is_paced_after(slots_before);
         if waits {
-            self.relocation.host_waits.set(Wait::Cleaning, true);
-            self.relocation.slots_before = slots_before;
+            let relocation = &mut self.relocation;
+            // The first of those that wait has them all tried again.
+            let also = match relocation.host_waits.has(Wait::Cleaning) {
+                true => relocation.slots_before,
+                false => u32::MAX,
+            };
+            relocation.slots_before = slots_before.min(also);
+            relocation.host_waits.set(Wait::Cleaning, true);
         }
         waits
+    }
+
+    /// Whether a slot of the wordline that the host fills may be padded for commands that wait until it is programmed:
+    /// no other wordline of the host is being programmed, and the padding does not have to wait for moves. It waits as
+    /// a partial write does whose old data are to be read ([`Place::waits_before_merge`]): the `others` slots whose old
+    /// data are being read will take slots of this wordline.
+    pub(crate) fn may_pad(&mut self, others: u32, are_read: bool) -> bool {
+        self.host_only_fills() && !self.waits_for_moves_after(others, are_read)
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.

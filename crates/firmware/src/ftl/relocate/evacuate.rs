@@ -3,6 +3,7 @@
 use firstread_core::{Arena, CellMode, Geometry, Ns, SuperblockId, Wait};
 
 use super::Relocate;
+use crate::flash_store::FlashStore;
 use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
@@ -62,7 +63,7 @@ impl Relocate {
             if row.valid_slots == 0 {
                 if row.pins > 0
                     || !store.place.space.erases.may_begin(Erased::Emptied)
-                    || store.keeps_older_in(now, current.block, ports)
+                    || self.waits_for_newer(now, current.block, store, ports)
                 {
                     return false;
                 }
@@ -96,6 +97,26 @@ impl Relocate {
                 return false;
             }
         }
+    }
+
+    /// Whether `block` holds versions that a power cut would bring back, because what replaced them is in the host's
+    /// write buffer: [`Place::keeps_older_in`](crate::ftl::place::Place::keeps_older_in). Then the wordline that the host
+    /// fills is padded, unless another one is being programmed: that may be enough. This padding makes moves due and
+    /// waits for none, because moves may wait for the erase.
+    fn waits_for_newer<M: Arena>(
+        &mut self,
+        now: Ns,
+        block: SuperblockId,
+        store: &mut FlashStore<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let keeps = store.place.keeps_older_in(block);
+        while keeps && store.pad(now, ports) {
+            if store.place.relocation.pace.earn() {
+                self.update_pace(store);
+            }
+        }
+        keeps
     }
 
     /// The superblock being emptied holds no more data: it is erased or retired.
