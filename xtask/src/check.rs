@@ -300,7 +300,7 @@ fn with_new_seeds(args: &[&str]) -> Result<(), String> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     let seed = since_1970.map_err(|e| e.to_string())?.as_secs().to_string();
     println!("seeds: PROPTEST_RNG_SEED={seed} FIRSTREAD_SEED_BASE={seed}");
-    let test = ["test", "--workspace", "--profile", "swarm", "--quiet", "--"];
+    let test = ["test", "--workspace", "--quiet", "--"];
     let mut tests = command("cargo", &test);
     tests
         .arg("--show-output")

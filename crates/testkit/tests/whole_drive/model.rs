@@ -582,7 +582,7 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
 
 /// Millions of requests and cuts. `FIRSTREAD_MODEL_SEEDS=A..B` runs these seeds.
 #[test]
-#[ignore = "takes minutes: cargo test --profile swarm -p firstread-testkit --test whole_drive -- --ignored swarm"]
+#[ignore = "takes minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored swarm"]
 fn powerloss_long_swarm_of_drives_keeps_every_version() {
     let mut met = Met::default();
     let all = match range() {

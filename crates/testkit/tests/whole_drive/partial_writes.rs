@@ -154,7 +154,7 @@ fn formula_no_write_of_any_size_waits_long_for_cleaning() {
 
 /// The same on many more draws.
 #[test]
-#[ignore = "minutes: cargo test --profile swarm -p firstread-testkit --test whole_drive -- --ignored of_many_sizes"]
+#[ignore = "minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored of_many_sizes"]
 fn formula_no_write_of_many_sizes_waits_long_for_cleaning() {
     are_paced(5..=24, 100_000);
 }
