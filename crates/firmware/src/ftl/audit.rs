@@ -182,7 +182,13 @@ mod tests {
         };
         let pins = wrong(|d| d.lower.store.shared.blocks.row_mut(SuperblockId(3)).pins = 1);
         assert_eq!(pins, Err(Inconsistency::Pins(SuperblockId(3), 1, 0)));
-        let free = wrong(|d| d.lower.store.place.space.drop_free(Area::High, SLOTS));
+        let free = wrong(|d| {
+            d.lower
+                .store
+                .place
+                .space
+                .drop_free(Area::High, firstread_core::CellMode::Slc, SLOTS)
+        });
         assert_eq!(free, Err(Inconsistency::Free));
         let physical = wrong(|d| d.lower.store.place.space.physical_slots += 1);
         assert_eq!(physical, Err(Inconsistency::Physical));

@@ -56,6 +56,11 @@ impl StreamRow {
 pub struct ModeSet(u8);
 
 impl ModeSet {
+    /// The set of `mode` alone.
+    pub fn of(mode: CellMode) -> ModeSet {
+        ModeSet(1 << mode as u8)
+    }
+
     /// Whether `mode` is in the set.
     #[inline]
     pub fn has(self, mode: CellMode) -> bool {

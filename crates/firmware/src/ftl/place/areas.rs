@@ -24,7 +24,10 @@ impl Place {
     pub(crate) fn look_at_areas(&mut self, shared: &Shared) {
         if shared.blocks.has_areas() {
             self.area.look(&shared.blocks);
-            self.low.is_kept = self.high_holds_its_data(shared);
+            let is_kept = self.high_holds_its_data(shared);
+            if let Some(pool) = self.space.pools.in_area_mut(Area::Low) {
+                pool.is_kept = is_kept;
+            }
             self.low.refuses_writes = self.area.refuses_writes();
         }
     }
@@ -50,7 +53,14 @@ impl Place {
 
     /// Whether free superblocks of the low wearing area are kept for it.
     pub(crate) fn keeps_low(&self) -> bool {
-        self.low.is_kept
+        let low = self.space.pools.in_area(Area::Low);
+        low.is_some_and(|pool| pool.is_kept)
+    }
+
+    /// Free superblocks of the low wearing area.
+    fn low_free(&self) -> u32 {
+        let low = self.space.pools.in_area(Area::Low);
+        low.map_or(0, |pool| pool.free)
     }
 
     /// Whether a superblock of the low wearing area is being cleaned: for room there, which no pace of the host's
@@ -63,28 +73,26 @@ impl Place {
     /// Free superblocks of the low wearing area are for everyone, because nothing else can be had. Whether that changes
     /// anything.
     pub(crate) fn release_low(&mut self) -> bool {
-        core::mem::take(&mut self.low.is_kept) && self.space.low_free > 0
-    }
-
-    /// Slots of free superblocks that are kept for the low wearing area.
-    pub(super) fn kept_low_slots(&self) -> u64 {
-        match self.low.is_kept {
-            true => self.space.low_free_slots,
-            false => 0,
-        }
+        let low = self.space.pools.in_area_mut(Area::Low);
+        low.is_some_and(|pool| core::mem::take(&mut pool.is_kept) && pool.free > 0)
     }
 
     /// Superblocks that are kept for the low wearing area once those that are emptied or erased are free, and their
     /// slots.
     pub(crate) fn kept_low_soon(&self, shared: &Shared) -> (u32, u64) {
-        if !self.low.is_kept {
+        let kept = self
+            .space
+            .pools
+            .in_area(Area::Low)
+            .filter(|pool| pool.is_kept);
+        let Some(pool) = kept else {
             return (0, 0);
-        }
+        };
         let mode_of = |block: SuperblockId| (block, shared.blocks.row(block).mode);
         let emptying = self.relocation.emptying.map(|e| (e.block, e.mode));
         let coming = self.space.erases.blocks().map(mode_of).chain(emptying);
         let low = coming.filter(|(block, _)| shared.blocks.area_of(*block) == Area::Low);
-        let free = (self.space.low_free, self.space.low_free_slots);
+        let free = (pool.free, pool.free_slots);
         low.fold(free, |(n, slots), (_, mode)| {
             (n + 1, slots + u64::from(shared.slots_of(mode)))
         })
@@ -99,7 +107,7 @@ impl Place {
         if let Some(block) = self.free_in(Area::High, stream, shared) {
             return Some(block);
         }
-        let is_kept = self.low.is_kept && !self.has_to_go_elsewhere(stream);
+        let is_kept = self.keeps_low() && !self.has_to_go_elsewhere(stream);
         // Pools of cell modes have their superblocks in the high wearing area.
         let has_pool = matches!(takes, Some(StreamUse::Promoted(_)));
         if !shared.blocks.has_areas() || is_kept || has_pool {
@@ -231,7 +239,7 @@ impl Place {
             false => self.take_for_copy(now, StreamUse::Low, shared),
         };
         let had_none = matches!(taken, Err(Refusal::Wait(Wait::Superblock)));
-        if had_none || self.space.opened() != opened && self.space.low_free == 0 {
+        if had_none || self.space.opened() != opened && self.low_free() == 0 {
             self.wants_low(entry);
         }
         if let Ok((_, slot)) = &taken {
@@ -246,7 +254,7 @@ impl Place {
     fn can_spill(&self) -> bool {
         let low = self.streams.that_takes(StreamUse::Low);
         let opens = low.is_some_and(|stream| self.streams.of(stream).slots_left() == 0);
-        self.space.low_free > u32::from(opens)
+        self.low_free() > u32::from(opens)
     }
 
     fn wants_low(&mut self, entry: LowEntry) {
@@ -259,10 +267,10 @@ impl Place {
     /// Whether the low wearing area may have another superblock: cleaning keeps its reserve, and what the host may open
     /// does not become less.
     pub(super) fn can_open_low(&self, shared: &Shared) -> bool {
-        match self.low.is_kept {
+        match self.keeps_low() {
             true => {
                 let slots = self.space.largest_slots as u32;
-                self.space.low_free == 0 || self.leaves_room(slots, shared)
+                self.low_free() == 0 || self.leaves_room(slots, shared)
             }
             false => self.can_open_for_refresh(shared),
         }
@@ -282,7 +290,7 @@ impl Place {
         let for_hot = entry.is_hot() || entry == LowEntry::Stay;
         let looked_at = self.low.looked_at[usize::from(for_hot)];
         let has_room = match for_hot {
-            true => self.space.low_free > 0,
+            true => self.low_free() > 0,
             false => self.can_spill(),
         };
         let is_busy = self.low_is_coming(shared) || self.space.read_only;

@@ -41,8 +41,6 @@ pub(crate) struct LowState {
     of_host: Box<[bool]>,
     /// The first slot buffer.
     first: u32,
-    /// Free superblocks of the area are kept from other data.
-    pub(super) is_kept: bool,
     /// Writes of the host are refused.
     pub(super) refuses_writes: bool,
     /// The area has no free superblock, and pages have found none: those that are read often, or others.

@@ -6,7 +6,7 @@
 //! and how much of the free space a stream may use. Only placement changes the counts of valid slots.
 //!
 //! - `buffer`: the write buffer of a stream.
-//! - `space`: superblocks opened, erased and retired. `bad`: failed blocks and spares.
+//! - `space`: superblocks opened, erased and retired. `pools`: what is free in each part of the drive. `bad`: failed blocks and spares.
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
@@ -23,6 +23,7 @@ mod erases;
 mod low;
 mod moves;
 mod older;
+mod pools;
 mod power;
 mod program;
 mod relocation_state;
@@ -50,6 +51,7 @@ pub(crate) use buffer::{Program, WriteBuffer};
 pub(crate) use erases::Erased;
 use low::{Low, LowState};
 use older::OlderVersions;
+pub(crate) use pools::Pools;
 pub(crate) use power::Dumped;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;

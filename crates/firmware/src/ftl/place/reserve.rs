@@ -58,7 +58,7 @@ impl Place {
             false => self.room_in_erasing(shared),
         };
         let open = self.left_for_moves();
-        (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
+        (space.pools.free_slots() + u64::from(erasing) + u64::from(open)) as i64
             - (space.reserved + u64::from(self.rewrites.len())) as i64
     }
 
@@ -196,8 +196,8 @@ impl Place {
     /// program in the first fails, as long as the drive has spare superblocks.
     pub(crate) fn has_beyond_reserve(&self, slots: u64, shared: &Shared) -> bool {
         let space = &self.space;
-        let kept = self.kept_from_host() + self.kept_low_slots();
-        space.free_slots() >= kept + space.reserved + self.owed_slots(shared) + slots
+        let kept = self.kept_from_host() + space.pools.kept_slots();
+        space.pools.free_slots() >= kept + space.reserved + self.owed_slots(shared) + slots
     }
 
     /// Slots of free superblocks reserved for cleaning: see [`Place::has_beyond_reserve`].
@@ -287,7 +287,7 @@ impl Place {
 
     /// Whether cleaning has its reserve and one more superblock.
     pub(crate) fn has_spare(&self) -> bool {
-        self.space.free_slots() >= 2 * self.space.largest_slots + self.space.reserved
+        self.space.pools.free_slots() >= 2 * self.space.largest_slots + self.space.reserved
     }
 
     /// Slots of free superblocks that the current victim will take beyond what it gives back.
@@ -324,7 +324,7 @@ impl Place {
     /// ([`Place::release_low`]).
     pub(crate) fn is_full(&self, shared: &Shared) -> bool {
         self.relocation.is_idle()
-            && self.kept_low_slots() == 0
+            && self.space.pools.kept_slots() == 0
             && self.rewrites.is_empty()
             && self.space.erases.is_empty()
             && self.space.programs == 0

@@ -5,9 +5,9 @@ use core::num::NonZeroU64;
 use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockId};
 
 use super::erases::{Erased, Erases};
-use super::{Place, StreamPlan};
+use super::{Place, Pools, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{Area, ModeSet, StreamId, StreamUse, SuperblockTable, SuperblockUse};
+use crate::observe::{Area, StreamId, StreamUse, SuperblockTable, SuperblockUse};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -16,9 +16,6 @@ use crate::shared::{Out, Shared};
 /// free for moves, so that cleaning can always finish.
 pub const RESERVE: u64 = 3;
 
-/// Free superblocks of the common pool, their slots, and the free superblocks of each pool of a mode.
-type Free = (u32, u64, [u32; CellMode::ALL.len()]);
-
 /// State of all superblocks together.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
@@ -26,17 +23,8 @@ pub(crate) struct Space {
     opened: u64,
     /// Superblocks filled so far.
     pub(crate) closed: u64,
-    /// Number of free superblocks of the common pool, in which every mode is that has no pool of its own.
-    pub(crate) free: u32,
-    /// Of these, superblocks of the low wearing area, and their slots.
-    pub(crate) low_free: u32,
-    pub(crate) low_free_slots: u64,
-    /// Slots in free superblocks of the common pool.
-    free_slots: u64,
-    /// Modes with a pool of their own: their superblocks are opened for the declared stream of the mode alone.
-    pub(crate) pools: ModeSet,
-    /// Number of free superblocks in each pool of a mode.
-    free_in: [u32; CellMode::ALL.len()],
+    /// Free superblocks, by pool.
+    pub(crate) pools: Pools,
     /// Slots of all superblocks that are not retired, each in its cell mode.
     pub(crate) physical_slots: u64,
     /// Slots reserved for single-page moves.
@@ -62,25 +50,20 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// `blocks` free superblocks of `slots` slots each, of which `low` are the low wearing area, for `capacity` logical pages and at least
+    /// Free superblocks of `slots` slots each, all and those of the low wearing area, for `capacity` logical pages and at least
     /// `least_spare` spare slots, with the streams of `plan`.
     pub(crate) fn new(
-        (blocks, low): (u32, u32),
+        blocks: (u32, u32),
         slots: u32,
         capacity: u64,
         least_spare: u64,
         plan: &StreamPlan,
     ) -> Space {
-        let all = blocks as u64 * slots as u64;
+        let all = blocks.0 as u64 * slots as u64;
         Space {
             opened: 0,
             closed: 0,
-            free: blocks,
-            low_free: low,
-            low_free_slots: low as u64 * slots as u64,
-            free_slots: all,
-            pools: plan.pools(),
-            free_in: [0; CellMode::ALL.len()],
+            pools: Pools::new(blocks, slots, plan.pools()),
             physical_slots: all,
             reserved: 0,
             capacity_slots: capacity,
@@ -98,23 +81,9 @@ impl Space {
     /// A free superblock of `area` in `mode`, of `slots` slots, has been taken. Returns its number in the order of
     /// opening.
     pub(crate) fn take(&mut self, area: Area, mode: CellMode, slots: u32) -> u64 {
-        if self.pools.has(mode) {
-            self.free_in[mode as usize] -= 1;
-        } else {
-            self.take_low(area, slots);
-            self.free -= 1;
-            self.free_slots -= slots as u64;
-        }
+        self.pools.take(area, mode, slots);
         self.opened += 1;
         self.opened
-    }
-
-    /// A superblock of `area` with `slots` slots is no longer free.
-    fn take_low(&mut self, area: Area, slots: u32) {
-        if area == Area::Low {
-            self.low_free -= 1;
-            self.low_free_slots -= u64::from(slots);
-        }
     }
 
     /// A superblock has been filled. Returns its number in the order of filling.
@@ -123,11 +92,9 @@ impl Space {
         NonZeroU64::new(self.closed)
     }
 
-    /// A free superblock of `area` with `slots` slots is retired before first use.
-    pub(crate) fn drop_free(&mut self, area: Area, slots: u32) {
-        self.take_low(area, slots);
-        self.free -= 1;
-        self.free_slots -= slots as u64;
+    /// A free superblock of `area` in `mode`, of `slots` slots, is retired before first use.
+    pub(crate) fn drop_free(&mut self, area: Area, mode: CellMode, slots: u32) {
+        self.pools.take(area, mode, slots);
         self.physical_slots -= slots as u64;
     }
 
@@ -137,10 +104,10 @@ impl Space {
         self.read_only |= !self.holds_capacity();
     }
 
-    /// Superblocks of the common pool that are free, or will be once the erases under way have ended.
+    /// Superblocks of common pools that are free, or will be once the erases under way have ended.
     pub(crate) fn free_soon(&self, blocks: &SuperblockTable) -> u32 {
         let modes = self.erases.blocks().map(|block| blocks.row(block).mode);
-        self.free + modes.filter(|mode| !self.pools.has(*mode)).count() as u32
+        self.pools.free() + modes.filter(|mode| !self.pools.has(*mode)).count() as u32
     }
 
     /// Superblocks opened so far.
@@ -158,8 +125,7 @@ impl Space {
         slots: impl Fn(CellMode) -> u32,
     ) {
         (self.opened, self.read_only, self.erases) = (opened, read_only, erases);
-        (self.free, self.free_slots, self.free_in) = self.counted(blocks, &slots);
-        (self.low_free, self.low_free_slots) = self.low_counted(blocks, &slots);
+        self.pools = self.pools.counted(blocks, &slots);
         let used = || {
             blocks
                 .iter()
@@ -180,46 +146,6 @@ impl Space {
         self.holds_capacity_without(0)
     }
 
-    fn put_back(&mut self, area: Area, mode: CellMode, slots: u32) {
-        if self.pools.has(mode) {
-            self.free_in[mode as usize] += 1;
-        } else {
-            if area == Area::Low {
-                self.low_free += 1;
-                self.low_free_slots += u64::from(slots);
-            }
-            self.free += 1;
-            self.free_slots += slots as u64;
-        }
-    }
-
-    /// Free superblocks of the common pool, their slots, and the free superblocks of each other pool, counted in
-    /// the table `blocks`.
-    fn counted(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> Free {
-        let free = blocks
-            .iter()
-            .filter(|(_, row)| row.usage == SuperblockUse::Free);
-        free.fold(Free::default(), |(n, all, mut in_pool), (_, row)| {
-            if self.pools.has(row.mode) {
-                in_pool[row.mode as usize] += 1;
-                return (n, all, in_pool);
-            }
-            (n + 1, all + slots(row.mode) as u64, in_pool)
-        })
-    }
-
-    /// Free superblocks of the common pool that the low wearing area has, and their slots, counted in the table
-    /// `blocks`.
-    fn low_counted(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> (u32, u64) {
-        let low = blocks.in_area(Area::Low);
-        let free = low
-            .iter()
-            .filter(|(_, row)| row.usage == SuperblockUse::Free && !self.pools.has(row.mode));
-        free.fold((0, 0), |(n, all), (_, row)| {
-            (n + 1, all + u64::from(slots(row.mode)))
-        })
-    }
-
     /// Minimum number of slots beyond those that are needed.
     pub(crate) fn least_spare(&self) -> u64 {
         self.least_spare
@@ -227,13 +153,7 @@ impl Space {
 
     /// Whether the free superblocks are those of the table `blocks`.
     pub(crate) fn agrees(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> bool {
-        self.counted(blocks, &slots) == (self.free, self.free_slots, self.free_in)
-            && self.low_counted(blocks, &slots) == (self.low_free, self.low_free_slots)
-    }
-
-    /// Slots in free superblocks of the common pool.
-    pub(crate) fn free_slots(&self) -> u64 {
-        self.free_slots
+        self.pools.counted(blocks, slots) == self.pools
     }
 }
 
@@ -344,7 +264,11 @@ impl Place {
     pub(crate) fn will_have_free_in(&self, mode: CellMode, shared: &Shared) -> bool {
         let mut erasing = self.space.erases.blocks();
         self.space.pools.has(mode)
-            && (self.space.free_in[mode as usize] > 0
+            && (self
+                .space
+                .pools
+                .of_mode(mode)
+                .is_some_and(|pool| pool.free > 0)
                 || erasing.any(|block| shared.blocks.row(block).mode == mode))
     }
 
@@ -391,9 +315,12 @@ impl Place {
         }
         self.bad.of_factory(of_dies, worst);
         for block in (last - worst..last).map(SuperblockId) {
-            let slots = shared.slots_of(shared.blocks.row(block).mode);
-            shared.blocks.row_mut(block).usage = SuperblockUse::Bad;
-            self.space.drop_free(shared.blocks.area_of(block), slots);
+            let row = shared.blocks.row_mut(block);
+            row.usage = SuperblockUse::Bad;
+            let mode = row.mode;
+            let slots = shared.slots_of(mode);
+            self.space
+                .drop_free(shared.blocks.area_of(block), mode, slots);
             shared.counters.retired += 1;
         }
         shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
@@ -493,7 +420,7 @@ impl Place {
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Free;
             let slots = shared.config.geometry.slots_per_superblock(row.mode);
-            self.space.put_back(area, row.mode, slots);
+            self.space.pools.put_back(area, row.mode, slots);
         }
         self.look_at_areas(shared);
         Some(block)
@@ -502,6 +429,9 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use firstread_core::CellMode;
+
+    use super::Space;
     use crate::ftl::tests::{SLOTS, drive};
     use crate::observe::Area;
 
@@ -510,10 +440,17 @@ mod tests {
     fn formula_a_free_superblock_that_is_retired_is_no_longer_there() {
         let space = &mut drive(12, 256, 0).lower.store.place.space;
         let slots = u64::from(SLOTS);
-        let before = (space.free, space.free_slots, space.physical_slots);
+        let counts = |space: &Space| {
+            (
+                space.pools.free(),
+                space.pools.free_slots(),
+                space.physical_slots,
+            )
+        };
+        let before = counts(space);
         assert_eq!(before, (12, 12 * slots, 12 * slots));
-        space.drop_free(Area::High, SLOTS);
-        let after = (space.free, space.free_slots, space.physical_slots);
+        space.drop_free(Area::High, CellMode::Slc, SLOTS);
+        let after = counts(space);
         assert_eq!(after, (11, 11 * slots, 11 * slots));
     }
 

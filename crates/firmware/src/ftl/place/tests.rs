@@ -13,7 +13,7 @@ use crate::ftl::tests::{
     Drive, SLOTS, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
 };
 use crate::observe::{
-    Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse, SuperblockUse,
+    Area, Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse, SuperblockUse,
 };
 use crate::shared::Shared;
 
@@ -157,7 +157,7 @@ fn formula_a_refreshed_page_has_a_superblock_beyond_the_reserve() {
     // The room for moves is still a superblock and what a power cut tears.
     let store = &drive.lower.store;
     assert!(store.place.can_spare(0, &store.shared));
-    assert_eq!(store.place.space.free, 2);
+    assert_eq!(store.place.space.pools.free(), 2);
     // The buffer holds three wordlines, which nothing programs here.
     let slots = (1..).find(|_| refuses_refresh(&mut drive).is_some());
     assert_eq!(slots, Some(12));
@@ -227,7 +227,7 @@ fn formula_cold_data_share_the_room_of_moves() {
     assert_eq!(place(&drive).left_for_moves(), SLOTS - 1);
     assert_eq!(place(&drive).left_for_cleaning(), 0);
     assert_eq!(missing(&drive), before + 1, "one slot was taken");
-    assert_eq!(place(&drive).space.free, 0);
+    assert_eq!(place(&drive).space.pools.free(), 0);
     assert_eq!(moved(&mut drive, 1, Owner::Gc), cold, "no other has room");
     assert_eq!(missing(&drive), before + 2);
 }
@@ -377,8 +377,11 @@ fn formula_superblocks_of_the_low_area_are_kept_with_the_slots_that_they_have() 
             .count()
     };
     let (before, missing) = (beyond(place), place.missing_room(shared));
-    // As if one of the two had been erased into a mode that holds half as much.
-    place.space.low_free_slots -= u64::from(SLOTS) / 2;
+    // As if one of the two had been erased into a mode that holds half as much, and one of the others into one that holds
+    // as much more.
+    let pools = &mut place.space.pools;
+    pools.in_area_mut(Area::Low).unwrap().free_slots -= u64::from(SLOTS) / 2;
+    pools.in_area_mut(Area::High).unwrap().free_slots += u64::from(SLOTS) / 2;
     assert_eq!(beyond(place), before + SLOTS as usize / 2);
     assert_eq!(place.missing_room(shared), missing - i64::from(SLOTS) / 2);
 }
@@ -508,7 +511,13 @@ fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
     let mut drive = drive_with(20, capacity, 8, ("area", "differential"));
     fill(&mut drive, 1, 40);
     let store = &mut drive.lower.store;
-    store.place.low.is_kept = true;
+    store
+        .place
+        .space
+        .pools
+        .in_area_mut(Area::Low)
+        .unwrap()
+        .is_kept = true;
     let item = Item {
         lpn: Lpn(capacity),
         expect: None,

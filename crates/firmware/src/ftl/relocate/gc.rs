@@ -253,7 +253,7 @@ impl Relocate {
     /// Whether something cannot continue before a superblock has been cleaned.
     fn has_to_clean<M>(&self, store: &FlashStore<M>) -> bool {
         store.place.relocation.superblock_is_wanted()
-            || (store.place.space.free == 0 && store.place.has_rewrites())
+            || (store.place.space.pools.free() == 0 && store.place.has_rewrites())
             || self.others_wait(store)
     }
 

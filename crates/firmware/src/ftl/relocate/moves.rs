@@ -221,7 +221,7 @@ impl Relocate {
         block: SuperblockId,
         lower: &LowerLayers<M>,
     ) -> Option<CellMode> {
-        if lower.store.place.space.pools.is_empty() {
+        if lower.store.place.space.pools.are_common() {
             return None;
         }
         self.stays_in_pool(lpn, block, lower)
@@ -264,7 +264,7 @@ impl Relocate {
         self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
         let placed = placed?;
         ports.copy(from, placed.buf());
-        if !store.place.space.pools.is_empty() {
+        if !store.place.space.pools.are_common() {
             let mode_of = |ppa: Ppa| store.shared.blocks.row(ppa.block()).mode;
             let mode = mode_of(moved.from);
             let is_demoted = store.place.space.pools.has(mode) && mode != mode_of(placed.ppa());

@@ -1,0 +1,155 @@
+//! Pools: the superblocks of one area in one set of cell modes, a row each.
+//!
+//! A superblock belongs to the pool of its area and its mode. The free superblocks of a *common* pool are room for moves,
+//! and any stream may open them, unless they are kept for the streams of the pool. Those of a pool of one mode are opened
+//! for the stream of this mode alone; they lie in the high wearing area, and are no room for moves.
+
+use firstread_core::CellMode;
+
+use crate::observe::{Area, ModeSet, SuperblockRow, SuperblockTable, SuperblockUse};
+
+/// Maximum number of pools: one of each area, and one of each mode.
+const MOST_POOLS: usize = Area::COUNT + CellMode::ALL.len();
+
+/// A pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pool {
+    area: Area,
+    modes: ModeSet,
+    /// Whether its free superblocks are room for moves.
+    is_common: bool,
+    /// Whether its free superblocks are kept from the streams of other pools.
+    pub(super) is_kept: bool,
+    /// Free superblocks.
+    pub(crate) free: u32,
+    /// Slots of the free superblocks.
+    pub(crate) free_slots: u64,
+}
+
+impl Pool {
+    fn has(&self, area: Area, mode: CellMode) -> bool {
+        self.modes.has(mode) && (self.area == area || !self.is_common)
+    }
+}
+
+/// The pools of a drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pools {
+    /// The rows, and then none.
+    rows: [Option<Pool>; MOST_POOLS],
+    /// Modes with a pool of their own.
+    own: ModeSet,
+}
+
+impl Pools {
+    /// `blocks` free superblocks of `slots` slots each, of which `low` are the low wearing area, on a drive on which the
+    /// modes `own` have a pool of their own.
+    pub(super) fn new((blocks, low): (u32, u32), slots: u32, own: ModeSet) -> Pools {
+        let row = |area, modes, is_common, free: u32| Pool {
+            area,
+            modes,
+            is_common,
+            is_kept: false,
+            free,
+            free_slots: u64::from(free) * u64::from(slots),
+        };
+        let common = own.complement();
+        let high = row(Area::High, common, true, blocks - low);
+        let low = (low > 0).then(|| row(Area::Low, common, true, low));
+        let modes = CellMode::ALL.into_iter().filter(|mode| own.has(*mode));
+        let of_modes = modes.map(|mode| row(Area::High, ModeSet::of(mode), false, 0));
+        let mut rows = [None; MOST_POOLS];
+        let all = core::iter::once(high).chain(low).chain(of_modes);
+        rows.iter_mut()
+            .zip(all)
+            .for_each(|(into, row)| *into = Some(row));
+        Pools { rows, own }
+    }
+
+    /// Whether `mode` has a pool of its own.
+    #[inline]
+    pub(crate) fn has(&self, mode: CellMode) -> bool {
+        self.own.has(mode)
+    }
+
+    /// Whether no mode has a pool of its own.
+    #[inline]
+    pub(crate) fn are_common(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// The pool of superblocks of `area` in `mode`.
+    pub(super) fn of(&mut self, area: Area, mode: CellMode) -> &mut Pool {
+        let mut rows = self.rows.iter_mut().flatten();
+        rows.find(|row| row.has(area, mode))
+            .expect("each superblock belongs to a pool")
+    }
+
+    /// The pool of `mode`, if this mode has one of its own.
+    pub(super) fn of_mode(&self, mode: CellMode) -> Option<&Pool> {
+        let mut rows = self.rows.iter().flatten();
+        rows.find(|row| !row.is_common && row.modes.has(mode))
+    }
+
+    /// The common pool of `area`, if the drive has this area.
+    pub(super) fn in_area(&self, area: Area) -> Option<&Pool> {
+        self.common().find(|row| row.area == area)
+    }
+
+    /// The common pool of `area`, mutable.
+    pub(super) fn in_area_mut(&mut self, area: Area) -> Option<&mut Pool> {
+        let mut rows = self.rows.iter_mut().flatten();
+        rows.find(|row| row.is_common && row.area == area)
+    }
+
+    fn common(&self) -> impl Iterator<Item = &Pool> {
+        self.rows.iter().flatten().filter(|row| row.is_common)
+    }
+
+    /// Free superblocks that are room for moves.
+    pub(crate) fn free(&self) -> u32 {
+        self.common().map(|row| row.free).sum()
+    }
+
+    /// Slots of the free superblocks that are room for moves.
+    pub(crate) fn free_slots(&self) -> u64 {
+        self.common().map(|row| row.free_slots).sum()
+    }
+
+    /// Slots of the free superblocks that are kept from the streams of other pools.
+    pub(super) fn kept_slots(&self) -> u64 {
+        let kept = self.rows.iter().flatten().filter(|row| row.is_kept);
+        kept.map(|row| row.free_slots).sum()
+    }
+
+    /// A superblock of `area` in `mode`, of `slots` slots, is no longer free.
+    pub(super) fn take(&mut self, area: Area, mode: CellMode, slots: u32) {
+        let pool = self.of(area, mode);
+        pool.free -= 1;
+        pool.free_slots -= u64::from(slots);
+    }
+
+    /// A superblock of `area` in `mode`, of `slots` slots, is free.
+    pub(super) fn put_back(&mut self, area: Area, mode: CellMode, slots: u32) {
+        let pool = self.of(area, mode);
+        pool.free += 1;
+        pool.free_slots += u64::from(slots);
+    }
+
+    /// These pools with what is free in the table `blocks`.
+    pub(super) fn counted(
+        &self,
+        blocks: &SuperblockTable,
+        slots: impl Fn(CellMode) -> u32,
+    ) -> Pools {
+        let mut pools = *self;
+        for row in pools.rows.iter_mut().flatten() {
+            (row.free, row.free_slots) = (0, 0);
+        }
+        let is_free = |(_, row): &(_, &SuperblockRow)| row.usage == SuperblockUse::Free;
+        for (block, row) in blocks.iter().filter(is_free) {
+            pools.put_back(blocks.area_of(block), row.mode, slots(row.mode));
+        }
+        pools
+    }
+}
