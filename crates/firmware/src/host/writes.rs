@@ -168,7 +168,7 @@ impl Host {
             return ControlFlow::Continue(());
         }
         let old = run.and_then(|run| run.ppa);
-        let buffer = lower.store.place.buffer(StreamId::Host);
+        let buffer = lower.store.place.buffer(StreamId::HOST);
         if let Some(buf) = old.and_then(|ppa| buffer.open_slot(ppa)) {
             ports.data_in(id, command.done, 1, buf);
             self.slot_written(now, id, lpn, lower, ports);

@@ -14,5 +14,5 @@ pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use refused::Refused;
 pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
-pub(crate) use who::StreamId;
 pub use who::{ModeSet, OWNERS, Owner, StreamRow, StreamUse};
+pub(crate) use who::{StreamId, Writer};

@@ -1,23 +1,43 @@
-//! Write streams, and owners of moves.
+//! Write streams, who fills them, and owners of moves.
 
 use firstread_core::CellMode;
 
-/// Write streams. Each stream fills a superblock of its own, so that data of similar age share a superblock.
+/// A write stream of a drive, by the index of its row. Each stream fills a superblock of its own, so that data of similar
+/// age share a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum StreamId {
-    /// Host writes.
-    Host,
-    /// Moves.
-    Move,
-    /// Map pages, if part of the map lies on flash.
-    Map,
-    /// Data of a stream that a scheme has declared, by the index of its row.
-    Declared(u8),
+pub(crate) struct StreamId(pub(crate) u8);
+
+impl StreamId {
+    /// Host writes, on every drive.
+    pub(crate) const HOST: StreamId = StreamId(0);
+    /// Moves, on every drive.
+    pub(crate) const MOVE: StreamId = StreamId(1);
+    /// No stream.
+    pub(crate) const NONE: StreamId = StreamId(u8::MAX);
 }
 
-/// What a declared stream takes.
+/// Who fills a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Writer {
+    /// The host.
+    Host,
+    /// Relocation, with data that it moves: the rest of the stream's superblock is room for moves.
+    Mover,
+    /// Copies of pages that the host has read, and what joins them.
+    Copy,
+    /// The map.
+    Map,
+}
+
+/// What a stream takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StreamUse {
+    /// What the host writes.
+    Host,
+    /// Data that move, where no scheme says otherwise.
+    Moved,
+    /// Map pages.
+    Map,
     /// Pages copied into a cell mode after a host read. Superblocks in this mode are opened for the stream alone.
     Promoted(CellMode),
     /// Pages rewritten in the drive's own mode after a host read.
@@ -31,7 +51,7 @@ pub enum StreamUse {
     Low,
 }
 
-/// A stream that a scheme declares.
+/// A stream: one that every drive has, or one that a scheme declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamRow {
     /// Key of the stream in results.
@@ -41,6 +61,39 @@ pub struct StreamRow {
 }
 
 impl StreamRow {
+    /// The streams of every drive.
+    pub(crate) const OF_EVERY_DRIVE: [&'static StreamRow; 2] = [
+        &StreamRow {
+            name: "host",
+            takes: StreamUse::Host,
+        },
+        &StreamRow {
+            name: "moves",
+            takes: StreamUse::Moved,
+        },
+    ];
+
+    /// That of a drive whose map lies on flash.
+    pub(crate) const OF_MAP: &'static StreamRow = &StreamRow {
+        name: "map",
+        takes: StreamUse::Map,
+    };
+
+    /// Who fills the stream.
+    pub(crate) fn writer(&self) -> Writer {
+        match self.takes {
+            StreamUse::Host => Writer::Host,
+            StreamUse::Moved | StreamUse::Cold | StreamUse::ReadOften => Writer::Mover,
+            StreamUse::Map => Writer::Map,
+            StreamUse::Promoted(_) | StreamUse::Refreshed | StreamUse::Low => Writer::Copy,
+        }
+    }
+
+    /// Whether data that move go to the rest of the stream's superblock as a last resort.
+    pub(crate) fn is_last_resort(&self) -> bool {
+        matches!(self.writer(), Writer::Host | Writer::Copy)
+    }
+
     /// Cell mode of its superblocks, if that has a pool of its own; none for the drive's own mode, of which all
     /// streams open superblocks.
     pub(crate) fn mode(&self) -> Option<CellMode> {

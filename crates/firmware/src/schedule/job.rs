@@ -58,6 +58,7 @@ pub(crate) enum Purpose {
     /// begin at `buf`.
     Program {
         stream: StreamId,
+        class: OpClass,
         line: u8,
         buf: Buf,
     },

@@ -14,7 +14,7 @@ pub(crate) use job::{Job, Jobs, NO_JOB, Nearest, Purpose, Step};
 use queues::{DieQueues, Next};
 
 use crate::config::{ChangeTimes, Config};
-use crate::observe::{StreamId, SuperblockTable};
+use crate::observe::SuperblockTable;
 use crate::policy::suspend::{AnySuspend, Running, Suspend};
 
 /// The die queues, and the scheme of axis `suspend`.
@@ -126,7 +126,7 @@ impl Schedule {
         }
         let block = at.block;
         let (class, kind, takes) = match purpose {
-            Purpose::Program { stream, buf, .. } => {
+            Purpose::Program { class, buf, .. } => {
                 let wordline = at.wordline;
                 let kind = FlashKind::Program {
                     block,
@@ -134,7 +134,7 @@ impl Schedule {
                     buf,
                 };
                 let takes = self.change_times.program(blocks.row(block).mode);
-                (program_class(stream), kind, takes)
+                (class, kind, takes)
             }
             Purpose::Erase { mode } => {
                 let kind = FlashKind::Erase { block, mode };
@@ -259,7 +259,7 @@ fn issue(
 /// Issues a command about the program or erase of `job`.
 fn issue_about(now: Ns, job: u32, kind: FlashKind, jobs: &Jobs, ports: &mut impl Ports) {
     let class = match jobs[job].purpose {
-        Purpose::Program { stream, .. } => program_class(stream),
+        Purpose::Program { class, .. } => class,
         _ => OpClass::Erase,
     };
     issue(now, job, class, kind, jobs, ports);
@@ -269,12 +269,4 @@ fn issue_about(now: Ns, job: u32, kind: FlashKind, jobs: &Jobs, ports: &mut impl
 #[inline]
 const fn is_change(purpose: Purpose) -> bool {
     matches!(purpose, Purpose::Program { .. } | Purpose::Erase { .. })
-}
-
-const fn program_class(stream: StreamId) -> OpClass {
-    match stream {
-        StreamId::Map => OpClass::MapProgram,
-        StreamId::Host => OpClass::Program,
-        StreamId::Move | StreamId::Declared(_) => OpClass::MoveProgram,
-    }
 }

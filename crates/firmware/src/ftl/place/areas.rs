@@ -14,7 +14,7 @@ use firstread_core::{Arena, Ns, SuperblockId, Wait};
 use super::low::{Low, Taken};
 use super::{Evacuation, Item, Place, Refusal, Why};
 use crate::ftl::map::Table;
-use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse};
+use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse, Writer};
 use crate::policy::area::{Areas, LowRoom, MakeRoom, PageMove, PageWrite};
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
@@ -101,7 +101,7 @@ impl Place {
     /// The free superblock to be opened for `stream`: of its own area, or else of the other one.
     pub(super) fn free_for(&mut self, stream: StreamId, shared: &Shared) -> Option<SuperblockId> {
         let takes = self.streams.takes(stream);
-        if takes == Some(StreamUse::Low) {
+        if takes == StreamUse::Low {
             return self.free_in(Area::Low, stream, shared);
         }
         if let Some(block) = self.free_in(Area::High, stream, shared) {
@@ -109,7 +109,7 @@ impl Place {
         }
         let is_kept = self.keeps_low() && !self.has_to_go_elsewhere(stream);
         // Pools of cell modes have their superblocks in the high wearing area.
-        let has_pool = matches!(takes, Some(StreamUse::Promoted(_)));
+        let has_pool = matches!(takes, StreamUse::Promoted(_));
         if !shared.blocks.has_areas() || is_kept || has_pool {
             return None;
         }
@@ -119,7 +119,7 @@ impl Place {
     /// Whether `stream` is one of moves, which find no slot in the high wearing area: not even in the superblock of
     /// another stream.
     fn has_to_go_elsewhere(&self, stream: StreamId) -> bool {
-        let is_of_mover = stream != StreamId::Map && self.streams.of_mover().any(|s| s == stream);
+        let is_of_mover = self.streams.row(stream).writer() == Writer::Mover;
         is_of_mover && self.left_for_moves() == 0
     }
 
@@ -129,12 +129,12 @@ impl Place {
         let blocks = shared.blocks.in_area(area);
         let wear = &mut self.wear[area as usize];
         match self.streams.takes(stream) {
-            Some(StreamUse::ReadOften) => wear.open_for_read_often(blocks, modes),
-            Some(StreamUse::Cold) => wear.open(blocks, modes, true),
+            StreamUse::ReadOften => wear.open_for_read_often(blocks, modes),
+            StreamUse::Cold => wear.open(blocks, modes, true),
             takes => {
                 // Cold data of the low wearing area have no stream of their own. Others have one if the scheme declares it.
-                let takes_cold = takes == Some(StreamUse::Low)
-                    || stream == StreamId::Move && self.streams.cold().is_none();
+                let takes_cold = takes == StreamUse::Low
+                    || stream == StreamId::MOVE && self.streams.cold().is_none();
                 let is_cold = |e: Evacuation| {
                     e.owner == Owner::Wear && shared.blocks.area_of(e.block) == area
                 };

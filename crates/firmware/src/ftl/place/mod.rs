@@ -259,7 +259,7 @@ impl Place {
                     low => {
                         let slot = self.take_for_host(now, has_merged, shared)?;
                         low.count_refused(shared);
-                        (StreamId::Host, slot)
+                        (StreamId::HOST, slot)
                     }
                 };
                 if shared.blocks.has_areas() {
@@ -272,8 +272,8 @@ impl Place {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
                 let own = match table.directory.is_map(item.lpn) {
-                    true => StreamId::Map,
-                    false => StreamId::Move,
+                    true => self.streams.map(),
+                    false => StreamId::MOVE,
                 };
                 match self.streams.declares_any() {
                     true => self.take_for_scheme(now, item, (owner, to), own, table, shared)?,
@@ -292,7 +292,7 @@ impl Place {
                     _ => self.take_for_copy(now, StreamUse::Refreshed, shared)?,
                 }
             }
-            Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
+            Why::Map => (self.streams.map(), self.take_for_map(now, shared)?),
         };
         Ok(Placed {
             lpn: item.lpn,
@@ -313,7 +313,7 @@ impl Place {
             if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
                 return Err(Refusal::Wait(wait));
             }
-            match self.streams.of_mut(StreamId::Host).allocate() {
+            match self.streams.of_mut(StreamId::HOST).allocate() {
                 Ok(slot) => return Ok(slot),
                 Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
                 Err(Refused::NeedsBlock) => {}
@@ -324,7 +324,7 @@ impl Place {
 
     #[cold]
     fn open_for_host(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
-        let needs = !self.open(now, StreamId::Host, shared);
+        let needs = !self.open(now, StreamId::HOST, shared);
         self.relocation.host_waits.set(Wait::Superblock, needs);
         if needs && !self.is_full(shared) {
             return Err(Refusal::Wait(Wait::Superblock));
@@ -351,7 +351,7 @@ impl Place {
         }
         match taken {
             Ok(slot) => {
-                if own == StreamId::Map {
+                if own == self.streams.map() {
                     shared.blocks.row_mut(slot.ppa.block()).holds_map = true;
                 }
                 Ok((stream, slot))
@@ -376,11 +376,11 @@ impl Place {
         match self.stream_with_room() {
             Some(other) => (other, self.streams.allocate(other)),
             // A superblock of the low wearing area is opened for moved data alone. Map pages that move go along.
-            None if own == StreamId::Map
+            None if own == self.streams.map()
                 && shared.blocks.has_areas()
-                && self.open(now, StreamId::Move, shared) =>
+                && self.open(now, StreamId::MOVE, shared) =>
             {
-                (StreamId::Move, self.streams.allocate(StreamId::Move))
+                (StreamId::MOVE, self.streams.allocate(StreamId::MOVE))
             }
             None => (own, Err(Refused::NeedsBlock)),
         }
@@ -399,7 +399,7 @@ impl Place {
     #[inline]
     fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, Refusal> {
         self.map_may_write(now, shared)?;
-        let slot = self.streams.of_mut(StreamId::Map).allocate();
+        let slot = self.streams.of_mut(self.streams.map()).allocate();
         slot.map_err(|_| Refusal::Wait(Wait::Buffer))
     }
 
@@ -408,7 +408,7 @@ impl Place {
         if !self.rewrites.is_empty() {
             return Err(Refusal::Wait(Wait::Rewrite));
         }
-        if let Some(Refused::Full) = self.streams.of(StreamId::Map).refuses() {
+        if let Some(Refused::Full) = self.streams.of(self.streams.map()).refuses() {
             return Err(Refusal::Wait(Wait::Buffer));
         }
         match self.give_map_space(now, shared) {
@@ -421,11 +421,12 @@ impl Place {
     /// necessary.
     pub(crate) fn give_map_space(&mut self, now: Ns, shared: &mut Shared) -> bool {
         let slots = self.space.largest_slots;
-        let refuses = self.streams.of(StreamId::Map).refuses();
+        let refuses = self.streams.of(self.streams.map()).refuses();
         let needs_block = matches!(refuses, Some(Refused::NeedsBlock));
         let gives = self.can_spare(1, shared)
             && (!needs_block
-                || self.has_beyond_reserve(slots, shared) && self.open(now, StreamId::Map, shared));
+                || self.has_beyond_reserve(slots, shared)
+                    && self.open(now, self.streams.map(), shared));
         self.relocation.map_waits.set(Wait::Superblock, !gives);
         gives
     }
@@ -459,14 +460,14 @@ impl Place {
 
     /// Whether the write buffer of the host holds no wordline but the one being filled.
     pub(super) fn host_only_fills(&self) -> bool {
-        self.streams.of(StreamId::Host).only_fills()
+        self.streams.of(StreamId::HOST).only_fills()
     }
 
     /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
     /// programmed. Returns the programs that this makes due; none if nothing is padded.
     pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
         let may_pad = self.host_only_fills();
-        may_pad.then(|| self.pad_line(StreamId::Host, shared, ports))?
+        may_pad.then(|| self.pad_line(StreamId::HOST, shared, ports))?
     }
 
     /// Pads one slot of the wordline that `stream` fills. Returns the programs that this makes due; none if the stream
@@ -548,6 +549,11 @@ impl Place {
     /// Whether `wordline` of `block` is in a buffer: some die has not programmed its part yet.
     pub(crate) fn holds_line(&self, block: SuperblockId, wordline: u16) -> bool {
         self.streams.iter().any(|b| b.holds_line(block, wordline))
+    }
+
+    /// Slots left in the superblock that map pages go to, on a drive that has a stream for them.
+    pub(crate) fn left_for_map(&self) -> u32 {
+        self.streams.of(self.streams.map()).slots_left()
     }
 
     /// The write buffer of `stream`.

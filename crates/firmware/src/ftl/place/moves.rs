@@ -45,7 +45,7 @@ impl Place {
     #[inline]
     fn stream_of_move(&self, owner: Owner, lpn: Lpn, own: StreamId, shared: &Shared) -> StreamId {
         match owner {
-            _ if own == StreamId::Map => own,
+            _ if own == self.streams.map() => own,
             Owner::Gc | Owner::Wear
                 if shared.heat.is_on()
                     && let Some(stream) = self.streams.read_often()
@@ -53,8 +53,8 @@ impl Place {
             {
                 stream
             }
-            Owner::Wear => self.streams.cold().unwrap_or(StreamId::Move),
-            _ => StreamId::Move,
+            Owner::Wear => self.streams.cold().unwrap_or(StreamId::MOVE),
+            _ => StreamId::MOVE,
         }
     }
 }

@@ -133,7 +133,7 @@ impl Place {
         let low = self.streams.that_takes(StreamUse::Low);
         let in_low = low.into_iter().flat_map(held);
         let in_low = in_low.filter(|(_, buf)| self.low.is_of_host(*buf));
-        (held(StreamId::Host).count() + in_low.count()) as u32
+        (held(StreamId::HOST).count() + in_low.count()) as u32
     }
 
     /// Counts the valid slots of every superblock again.
@@ -198,7 +198,7 @@ impl Place {
         };
         // The host's own stream is the only one that it fills through a volatile cache.
         self.older.are_kept()
-            && slots(StreamId::Host).any(|(_, buf)| self.older.lies_in(buf, block))
+            && slots(StreamId::HOST).any(|(_, buf)| self.older.lies_in(buf, block))
     }
 
     /// `block` is about to be erased: data that replaced a version in it and wait to be written again are safe from

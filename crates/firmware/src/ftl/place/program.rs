@@ -1,11 +1,11 @@
 //! Programs: issued when a die's part of a wordline is complete. If a program fails, its data are rewritten:
 //! they wait to be written elsewhere.
 
-use firstread_core::{Buf, DieId, Ns, PageAddr, PageType, Ppa, SuperblockId};
+use firstread_core::{Buf, DieId, Ns, OpClass, PageAddr, PageType, Ppa, SuperblockId};
 
 use super::Place;
 use super::buffer::Program;
-use crate::observe::{StreamId, SuperblockUse};
+use crate::observe::{StreamId, SuperblockUse, Writer};
 use crate::schedule::{Job, Purpose};
 use crate::shared::{Out, Shared};
 
@@ -31,8 +31,14 @@ impl Place {
             page: PageType(0),
         };
         self.space.programs += 1;
+        let class = match self.streams.row(stream).writer() {
+            Writer::Host => OpClass::Program,
+            Writer::Mover | Writer::Copy => OpClass::MoveProgram,
+            Writer::Map => OpClass::MapProgram,
+        };
         let purpose = Purpose::Program {
             stream,
+            class,
             line,
             buf: self.streams.of(stream).ring_buffer(line as usize),
         };
@@ -86,7 +92,7 @@ impl Place {
         let free = self.streams.of_mut(stream).done(die, line);
         if free {
             self.close_if_done(block, shared);
-            if stream == StreamId::Host {
+            if stream == StreamId::HOST {
                 ports.buffer_freed(die);
             }
         }

@@ -7,7 +7,7 @@ use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockI
 use super::erases::{Erased, Erases};
 use super::{Place, Pools, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{Area, StreamId, StreamUse, SuperblockTable, SuperblockUse};
+use crate::observe::{Area, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -197,32 +197,27 @@ impl Place {
         };
         let slots = shared.slots_of(shared.blocks.row(block).mode);
         // The host leaves enough space for one more cleaning.
-        if stream == StreamId::Host && !self.can_open(slots, shared) {
+        if stream == StreamId::HOST && !self.can_open(slots, shared) {
             return false;
         }
         let mode = shared.blocks.row(block).mode;
         let area = shared.blocks.area_of(block);
         let is_elsewhere = area == Area::Low
             && !self.space.pools.has(mode)
-            && self.streams.takes(stream) != Some(StreamUse::Low);
+            && self.streams.takes(stream) != StreamUse::Low;
         shared.counters.opened_elsewhere += u64::from(is_elsewhere);
         let opened = self.space.take(area, mode, slots);
-        let moves = [StreamUse::Cold, StreamUse::ReadOften];
-        let of_moves = stream == StreamId::Move
-            || self
-                .streams
-                .takes(stream)
-                .is_some_and(|what| moves.contains(&what));
+        let of_moves = self.streams.row(stream).writer() == Writer::Mover;
         let row = shared.blocks.row_mut(block);
         row.usage = SuperblockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
         row.closed = None;
-        row.holds_map = stream == StreamId::Map;
+        row.holds_map = stream == self.streams.map();
         row.holds_moved = of_moves;
         self.streams.of_mut(stream).open(block, row.mode);
-        self.relocation.foresee_anew |= stream != StreamId::Move;
-        if stream == StreamId::Host {
+        self.relocation.foresee_anew |= stream != StreamId::MOVE;
+        if stream == StreamId::HOST {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
             self.relocation.written_before = [self.relocation.written_before[1], written];

@@ -16,11 +16,11 @@ use alloc::vec::Vec;
 use firstread_core::{Buf, CellMode, Geometry, Layout, Ppa, SuperblockId};
 
 use super::buffer::{Allocated, Refused, WORDLINES, WriteBuffer};
-use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse};
+use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse, Writer};
 use crate::policy::DECLARE;
 
 /// Maximum number of streams of a drive.
-const MOST_STREAMS: usize = 9;
+const MOST_STREAMS: usize = 32;
 
 /// Maximum number of superblocks that may be completely filled but not completely programmed.
 pub(crate) const FILLED: usize = MOST_STREAMS * WORDLINES;
@@ -31,11 +31,11 @@ pub(crate) struct StreamPlan {
     geometry: Geometry,
     /// The cell mode of the streams that every drive has.
     mode: CellMode,
-    has_map: bool,
-    /// The rows of the declared streams, then none.
-    declared: [Option<&'static StreamRow>; MOST_STREAMS],
-    /// Number of declared streams.
-    declared_len: u8,
+    /// A row for each stream, then none: the streams with lines of their own, and those that schemes declare.
+    rows: [Option<&'static StreamRow>; MOST_STREAMS],
+    /// Number of streams, and of those with lines of their own.
+    len: u8,
+    with_own_lines: u8,
 }
 
 impl StreamPlan {
@@ -47,62 +47,78 @@ impl StreamPlan {
         map_pages: u32,
         declared: [&'static [StreamRow]; DECLARE],
     ) -> StreamPlan {
+        let of_map = (map_pages > 0).then_some(StreamRow::OF_MAP);
+        let own = StreamRow::OF_EVERY_DRIVE.into_iter().chain(of_map);
+        let with_own_lines = own.clone().count() as u8;
         let mut plan = StreamPlan {
             geometry,
             mode,
-            has_map: map_pages > 0,
-            declared: [None; MOST_STREAMS],
-            declared_len: 0,
+            rows: [None; MOST_STREAMS],
+            len: 0,
+            with_own_lines,
         };
-        for row in declared.into_iter().flatten() {
-            let i = usize::from(plan.declared_len);
+        for row in own.chain(declared.into_iter().flatten()) {
+            let len = usize::from(plan.len);
             assert!(
-                plan.declares_from() + i < MOST_STREAMS,
-                "a scheme declares few streams"
+                len < MOST_STREAMS,
+                "a drive has {MOST_STREAMS} streams at most"
             );
-            plan.declared[i] = Some(row);
-            plan.declared_len += 1;
+            plan.rows[len] = Some(row);
+            plan.len += 1;
         }
         plan
     }
 
-    fn declares_from(&self) -> usize {
-        2 + usize::from(self.has_map)
+    /// The rows of all streams, with their numbers.
+    fn rows(&self) -> impl Iterator<Item = (StreamId, &'static StreamRow)> + Clone + use<> {
+        let rows = self.rows;
+        (0..self.len).filter_map(move |i| Some((StreamId(i), rows[usize::from(i)]?)))
     }
 
     /// The rows of the declared streams.
-    fn rows(&self) -> impl Iterator<Item = &'static StreamRow> {
-        let declared = &self.declared[..usize::from(self.declared_len)];
-        declared.iter().flatten().copied()
+    fn declared(&self) -> impl Iterator<Item = (StreamId, &'static StreamRow)> + use<> {
+        self.rows().skip(usize::from(self.with_own_lines))
     }
 
-    /// The declared stream that takes `what`.
+    /// The row of `stream`.
+    pub(super) fn row(&self, stream: StreamId) -> &'static StreamRow {
+        self.rows[usize::from(stream.0)].expect("a stream of the drive")
+    }
+
+    /// The stream that takes `what`.
     fn that_takes(&self, what: StreamUse) -> Option<StreamId> {
-        let row = self.rows().position(|row| row.takes == what);
-        row.map(|row| StreamId::Declared(row as u8))
+        self.rows()
+            .find(|(_, row)| row.takes == what)
+            .map(|(id, _)| id)
+    }
+
+    fn has_map(&self) -> bool {
+        self.that_takes(StreamUse::Map).is_some()
     }
 
     /// The mode that stores most in a superblock of a declared stream; none if no stream is declared.
     fn widest_declared(&self) -> Option<CellMode> {
-        let modes = self.rows().map(|row| row.mode().unwrap_or(self.mode));
+        let modes = self
+            .declared()
+            .map(|(_, row)| row.mode().unwrap_or(self.mode));
         modes.max_by_key(|mode| mode.bits())
     }
 
     /// Number of lines that the declared streams share: one for each, so that none waits for another to fill its own,
     /// and as many for programs as a stream of every drive has.
     fn shared_lines(&self) -> u32 {
-        match self.declared_len {
+        match self.len - self.with_own_lines {
             0 => 0,
             declared => u32::from(declared) + WORDLINES as u32 - 1,
         }
     }
 
-    /// Number of lines of the streams that every drive has.
+    /// Number of lines of the streams that have their own.
     fn own_lines(&self) -> u32 {
-        self.declares_from() as u32 * WORDLINES as u32
+        u32::from(self.with_own_lines) * WORDLINES as u32
     }
 
-    /// Slot buffers of a line of the streams that every drive has, and of one that the declared streams share.
+    /// Slot buffers of a line of the streams that have their own, and of one that the declared streams share.
     fn line_slots(&self) -> (u32, u32) {
         let shared = self.widest_declared().unwrap_or(self.mode);
         let slots = |mode| WriteBuffer::line(&self.geometry, mode);
@@ -135,8 +151,8 @@ impl StreamPlan {
     /// superblock of each declared stream, with a free one where the stream has a pool of its own.
     pub(crate) fn kept_slots(&self) -> u64 {
         let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
-        let map = u64::from(self.has_map) * slots(self.mode);
-        let declared = self.rows().map(|row| match row.mode() {
+        let map = u64::from(self.has_map()) * slots(self.mode);
+        let declared = self.declared().map(|(_, row)| match row.mode() {
             Some(mode) => 2 * slots(mode),
             None => slots(self.mode),
         });
@@ -154,7 +170,7 @@ impl StreamPlan {
 
     /// Cell modes whose superblocks are opened for declared streams alone.
     pub(crate) fn pools(&self) -> ModeSet {
-        self.rows().filter_map(StreamRow::mode).collect()
+        self.rows().filter_map(|(_, row)| row.mode()).collect()
     }
 }
 
@@ -165,6 +181,8 @@ pub(crate) struct Streams {
     /// The first slot buffer of the lines that the declared streams share.
     shared: Buf,
     plan: StreamPlan,
+    /// The stream of the map, or none.
+    map: StreamId,
     /// The streams of wear leveling, if its scheme declares them: cold data, and pages read often that are taken along.
     cold: Option<StreamId>,
     read_often: Option<StreamId>,
@@ -175,19 +193,20 @@ impl Streams {
     pub(crate) fn new(plan: StreamPlan, first: Buf) -> Streams {
         let layout = Layout::new(plan.geometry);
         let (of_own, _) = plan.line_slots();
-        let own = (0..plan.declares_from() as u32).map(|i| {
+        let own = (0..u32::from(plan.with_own_lines)).map(|i| {
             let lines = first.slot(i * WORDLINES as u32 * of_own);
             WriteBuffer::new(layout, plan.mode, lines)
         });
         let shared = first.slot(plan.own_lines() * of_own);
         let widest = plan.widest_declared().unwrap_or(plan.mode);
         let declared = plan
-            .rows()
+            .declared()
             .map(|_| WriteBuffer::new(layout, widest, shared));
         let buffers: Vec<WriteBuffer> = own.chain(declared).collect();
         Streams {
             buffers: buffers.into_boxed_slice(),
             shared,
+            map: plan.that_takes(StreamUse::Map).unwrap_or(StreamId::NONE),
             cold: plan.that_takes(StreamUse::Cold),
             read_often: plan.that_takes(StreamUse::ReadOften),
             plan,
@@ -199,32 +218,28 @@ impl Streams {
         &self.plan
     }
 
-    #[inline]
-    fn index(&self, stream: StreamId) -> usize {
-        match stream {
-            StreamId::Host => 0,
-            StreamId::Move => 1,
-            StreamId::Map => 2,
-            StreamId::Declared(row) => self.plan.declares_from() + usize::from(row),
-        }
-    }
-
     /// The buffer of `stream`, which the drive has.
     #[inline]
     pub(crate) fn of(&self, stream: StreamId) -> &WriteBuffer {
-        &self.buffers[self.index(stream)]
+        &self.buffers[usize::from(stream.0)]
     }
 
     /// The buffer of `stream`, mutable.
     #[inline]
     pub(crate) fn of_mut(&mut self, stream: StreamId) -> &mut WriteBuffer {
-        &mut self.buffers[self.index(stream)]
+        &mut self.buffers[usize::from(stream.0)]
+    }
+
+    /// Whether `stream` shares its lines with others.
+    #[inline]
+    fn is_declared(&self, stream: StreamId) -> bool {
+        stream.0 >= self.plan.with_own_lines
     }
 
     /// Allocates the next slot of `stream`.
     #[inline]
     pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, Refused> {
-        if let StreamId::Declared(_) = stream {
+        if self.is_declared(stream) {
             self.lend_line(stream)?;
         }
         self.of_mut(stream).allocate()
@@ -244,19 +259,18 @@ impl Streams {
     /// that it shares lines with, wait for programs.
     pub(crate) fn is_full(&self, stream: StreamId) -> bool {
         let buffer = self.of(stream);
-        let lacks_line = || match stream {
-            StreamId::Declared(_) => !buffer.fills_line() && self.line_for(stream).is_none(),
-            _ => false,
-        };
+        let lacks_line =
+            || self.is_declared(stream) && !buffer.fills_line() && self.line_for(stream).is_none();
         buffer.is_full() || lacks_line()
     }
 
     /// The shared line in which declared stream `stream` may begin a wordline, if any: one that is not in use, as long
     /// as one stays for each stream that has none.
     fn line_for(&self, stream: StreamId) -> Option<Buf> {
-        let declared = &self.buffers[self.plan.declares_from()..];
-        let others = declared.iter().enumerate();
-        let others = others.filter(|(row, _)| StreamId::Declared(*row as u8) != stream);
+        let first = self.plan.with_own_lines;
+        let declared = &self.buffers[usize::from(first)..];
+        let others = (first..).map(StreamId).zip(declared);
+        let others = others.filter(|(id, _)| *id != stream);
         let owed = others.filter(|(_, buffer)| buffer.lines() == 0).count();
         let (_, slots) = self.plan.line_slots();
         let lines = (0..self.plan.shared_lines()).map(|i| self.shared.slot(i * slots));
@@ -271,7 +285,7 @@ impl Streams {
     /// Whether schemes declare streams.
     #[inline]
     pub(crate) fn declares_any(&self) -> bool {
-        self.plan.declared_len > 0
+        self.plan.len > self.plan.with_own_lines
     }
 
     /// All buffers.
@@ -282,34 +296,38 @@ impl Streams {
 
     /// All buffers, without that of the map if `map_ends`.
     pub(crate) fn that_fill_on(&self, map_ends: bool) -> impl Iterator<Item = &WriteBuffer> {
-        let map = (map_ends && self.has_map()).then(|| self.index(StreamId::Map));
-        let buffers = self.buffers.iter().enumerate();
+        let ids = (0..).map(StreamId);
+        let buffers = ids.zip(&self.buffers);
         buffers
-            .filter(move |(i, _)| Some(*i) != map)
+            .filter(move |(id, _)| !map_ends || *id != self.map)
             .map(|(_, buffer)| buffer)
+    }
+
+    /// The stream of map pages; [`StreamId::NONE`] if the whole map is in DRAM.
+    #[inline]
+    pub(crate) fn map(&self) -> StreamId {
+        self.map
     }
 
     /// Whether there is a stream for map pages.
     #[inline]
     pub(crate) fn has_map(&self) -> bool {
-        self.plan.has_map
+        self.map != StreamId::NONE
     }
 
     /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
     #[inline]
     pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> + use<> {
-        let map = self.has_map().then_some(StreamId::Map);
-        [Some(StreamId::Move), map, self.cold, self.read_often]
-            .into_iter()
-            .flatten()
+        let of_mover = self.plan.rows();
+        let of_mover =
+            of_mover.filter(|(_, row)| matches!(row.writer(), Writer::Mover | Writer::Map));
+        of_mover.map(|(id, _)| id)
     }
 
     /// The other streams: those whose superblocks moved data go to as a last resort.
     pub(crate) fn of_others(&self) -> impl Iterator<Item = StreamId> + use<> {
-        let of_wear = [self.cold, self.read_often];
-        let declared = (0..self.plan.declared_len).map(StreamId::Declared);
-        let declared = declared.filter(move |stream| !of_wear.contains(&Some(*stream)));
-        core::iter::once(StreamId::Host).chain(declared)
+        let others = self.plan.rows().filter(|(_, row)| row.is_last_resort());
+        others.map(|(id, _)| id)
     }
 
     /// Slots left in the superblock of `stream`; 0 if there is no such stream.
@@ -321,8 +339,8 @@ impl Streams {
     /// Slots left in the superblocks that garbage collection fills while superblocks are free.
     #[inline]
     pub(crate) fn left_for_cleaning(&self) -> u32 {
-        let map = self.has_map().then_some(StreamId::Map);
-        self.of(StreamId::Move).slots_left() + self.left_in(map)
+        let map = self.has_map().then_some(self.map);
+        self.of(StreamId::MOVE).slots_left() + self.left_in(map)
     }
 
     /// Slots left in the superblocks that moves write to.
@@ -358,22 +376,22 @@ impl Streams {
         self.read_often
     }
 
-    /// What `stream` takes, if it is a declared one.
-    pub(crate) fn takes(&self, stream: StreamId) -> Option<StreamUse> {
-        self.row(stream).map(|row| row.takes)
+    /// The row of `stream`.
+    #[inline]
+    pub(crate) fn row(&self, stream: StreamId) -> &'static StreamRow {
+        self.plan.row(stream)
     }
 
-    fn row(&self, stream: StreamId) -> Option<&'static StreamRow> {
-        match stream {
-            StreamId::Declared(row) => self.plan.declared[usize::from(row)],
-            _ => None,
-        }
+    /// What `stream` takes.
+    #[inline]
+    pub(crate) fn takes(&self, stream: StreamId) -> StreamUse {
+        self.row(stream).takes
     }
 
     /// The modes of the superblocks that `stream` opens.
     pub(crate) fn opens(&self, stream: StreamId) -> ModeSet {
-        match self.row(stream).and_then(StreamRow::mode) {
-            Some(mode) => core::iter::once(mode).collect(),
+        match self.row(stream).mode() {
+            Some(mode) => ModeSet::of(mode),
             None => self.plan.pools().complement(),
         }
     }

@@ -555,7 +555,7 @@ fn formula_declared_streams_share_their_lines() {
     assert_eq!(lines(&ROWS[..1]), 2 * 3 + 3, "a stream alone has three");
     assert_eq!(lines(ROWS), 2 * 3 + 5);
     let mut streams = Streams::new(plan(ROWS), Buf(7));
-    let [one, other, third] = [0, 1, 2].map(StreamId::Declared);
+    let [one, other, third] = [2, 3, 4].map(StreamId);
     for (stream, block) in [(one, 3), (other, 5), (third, 6)] {
         let buffer = streams.of_mut(stream);
         buffer.open(SuperblockId(block), CellMode::Slc);
@@ -671,8 +671,8 @@ fn formula_superblocks_remember_what_they_were_opened_for() {
         (row.holds_moved, row.holds_map)
     };
     let none = ("", "");
-    assert_eq!(of(none, None, Some(StreamId::Host)), (false, false));
-    assert_eq!(of(none, None, Some(StreamId::Move)), (true, false));
+    assert_eq!(of(none, None, Some(StreamId::HOST)), (false, false));
+    assert_eq!(of(none, None, Some(StreamId::MOVE)), (true, false));
     let cold = ("wear", "progressive");
     assert_eq!(of(cold, Some(StreamUse::Cold), None), (true, false));
     let often = ("wear", "progressive-hot");
@@ -697,7 +697,7 @@ fn model_an_open_superblock_is_closed_where_its_rest_is_no_room() {
         fill(&mut drive, 3, 40);
         let store = &mut drive.lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
-        let stream = [StreamId::Host, StreamId::Move][seed as usize % 2];
+        let stream = [StreamId::HOST, StreamId::MOVE][seed as usize % 2];
         assert!(place.open(Ns::ZERO, stream, shared));
         let block = place.opened().expect("a superblock was opened");
         // The host takes eight more at most: two wordlines of four slots.

@@ -45,7 +45,7 @@ impl Relocate {
     /// pages take room, and one slot missing at the deadline costs the moves of a whole superblock.
     fn map_pages_to_come<M>(&self, store: &FlashStore<M>) -> (i64, i64) {
         let (place, counters) = (&store.place, &store.shared.counters);
-        let left = place.buffer(StreamId::Host).slots_left();
+        let left = place.buffer(StreamId::HOST).slots_left();
         let before = place.relocation.written_before[0];
         let slots = counters.host_slots_written - before.0;
         let pages = counters.front.map_writes - before.1;
@@ -64,7 +64,7 @@ impl Relocate {
             return store.place.relocation.pace.rest();
         };
         let place = &mut store.place;
-        let left = place.buffer(StreamId::Host).slots_left();
+        let left = place.buffer(StreamId::HOST).slots_left();
         let slots = place.space.largest_slots as u32;
         let wordline = place.relocation.pace.wordline();
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
@@ -146,7 +146,7 @@ impl Relocate {
     /// if it will be full before the host's is: it may be mostly garbage, and would then be cleaned first.
     fn filled_to_their_end<M>(&self, store: &FlashStore<M>) -> [Option<SuperblockId>; FILLED] {
         let map_ends = store.place.has_map() && {
-            let map_left = store.place.buffer(StreamId::Map).slots_left();
+            let map_left = store.place.left_for_map();
             self.map_pages_to_come(store).0 > i64::from(map_left)
         };
         store.place.filled_to_their_end(map_ends)
