@@ -73,6 +73,16 @@ impl LowEntry {
         }
     }
 
+    /// Whether the host wrote the page, and its write put the page there.
+    pub(crate) fn is_of_host(self) -> bool {
+        matches!(self, LowEntry::Update | LowEntry::Bound)
+    }
+
+    /// Whether the page leaves the area one free superblock, for pages that are wanted there.
+    pub(crate) fn leaves_one_free(self) -> bool {
+        self == LowEntry::Spill
+    }
+
     /// Whether the page is wanted in the area because it is read often, so that others give way to it.
     pub fn is_hot(self) -> bool {
         matches!(

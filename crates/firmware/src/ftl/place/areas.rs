@@ -9,13 +9,12 @@
 //! that has to be left is left, and a slot of it takes no room. A page that it cannot take now goes where it would go on
 //! a drive without areas. Only moves wait for its buffer: what is emptied within the area is to stay there.
 
-use firstread_core::{Arena, Ns, SuperblockId, Wait};
+use firstread_core::{Ns, SuperblockId, Wait};
 
-use super::low::{Low, Taken};
-use super::{Evacuation, Item, Place, Refusal, Why};
-use crate::ftl::map::Table;
-use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse, Writer};
-use crate::policy::area::{Areas, LowRoom, MakeRoom, PageMove, PageWrite};
+use super::target::Taken;
+use super::{Evacuation, Place, Refusal};
+use crate::observe::{Area, LowEntry, Owner, StreamId, StreamUse, Writer};
+use crate::policy::area::{Areas, LowRoom, MakeRoom};
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
@@ -144,99 +143,18 @@ impl Place {
         }
     }
 
-    /// How a page that the host writes enters the low wearing area, if it does.
-    #[inline]
-    pub(super) fn entry_of_write<M: Arena>(
-        &self,
-        item: &Item,
-        table: &Table<M>,
-        shared: &Shared,
-    ) -> Option<LowEntry> {
-        let page = PageWrite {
-            heat: shared.heat.of(item.lpn),
-            future: shared.future.of(item.lpn),
-            is_update: self.area.tells_updates() && table.map.at(item.lpn).is_some(),
-        };
-        self.area.of_write(&page)
-    }
-
-    /// How a page that moves for `owner` enters the low wearing area or stays there, if it does.
-    #[inline]
-    pub(super) fn entry_of_move<M: Arena>(
-        &self,
-        owner: Owner,
-        item: &Item,
-        table: &Table<M>,
-        shared: &Shared,
-    ) -> Option<LowEntry> {
-        let from = item.expect?.block();
-        if table.directory.is_map(item.lpn) {
-            return None;
-        }
-        self.area.of_move(&PageMove {
-            owner,
-            from: shared.blocks.area_of(from),
-            has_moved: shared.blocks.row(from).holds_moved,
-            may_stay: self.low.may_stay,
-            heat: shared.heat.of(item.lpn),
-            future: shared.future.of(item.lpn),
-        })
-    }
-
-    /// A slot of the low wearing area for a page of the host, if it belongs there and has not to wait.
-    pub(super) fn take_host_low<M: Arena>(
-        &mut self,
-        now: Ns,
-        item: &Item,
-        has_merged: bool,
-        table: &Table<M>,
-        shared: &mut Shared,
-    ) -> Result<Low, Refusal> {
-        if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
-            return Err(Refusal::Wait(wait));
-        }
-        let Some(entry) = self.entry_of_write(item, table, shared) else {
-            return Ok(Low::Elsewhere);
-        };
-        self.take_low(now, entry, shared)
-    }
-
-    /// A slot of the low wearing area for a page of the host or one that moves, which enters by `entry`.
-    #[inline(never)] // Few pages go there.
-    pub(super) fn take_low(
-        &mut self,
-        now: Ns,
-        entry: LowEntry,
-        shared: &mut Shared,
-    ) -> Result<Low, Refusal> {
-        match self.take_for_entry(now, entry, shared) {
-            Ok(taken) => Ok(Low::Taken(taken)),
-            // The buffer is soon free again.
-            Err(Refusal::Wait(Wait::Buffer))
-                if !matches!(entry, LowEntry::Update | LowEntry::Bound) =>
-            {
-                Err(Refusal::Wait(Wait::Buffer))
-            }
-            Err(refusal) => Ok(Low::Refused(match refusal {
-                Refusal::Wait(Wait::Buffer) => Refused::Buffer,
-                Refusal::Wait(Wait::Rewrite) => Refused::Rewrites,
-                Refusal::Wait(Wait::Reserve) => Refused::Reserve,
-                _ => Refused::NoSuperblock,
-            })),
-        }
-    }
-
-    /// A slot of the stream of the low wearing area for a page that enters by `entry`, which is counted.
+    /// A slot of `stream`, that of the low wearing area, for a page that enters by `entry`, which is counted.
     pub(super) fn take_for_entry(
         &mut self,
         now: Ns,
+        stream: StreamId,
         entry: LowEntry,
         shared: &mut Shared,
     ) -> Result<Taken, Refusal> {
         let opened = self.space.opened();
-        let taken = match entry == LowEntry::Spill && !self.can_spill() {
+        let taken = match entry.leaves_one_free() && !self.can_spill() {
             true => Err(Refusal::Wait(Wait::Superblock)),
-            false => self.take_for_copy(now, StreamUse::Low, shared),
+            false => self.take_for_copy(now, stream, shared),
         };
         let had_none = matches!(taken, Err(Refusal::Wait(Wait::Superblock)));
         if had_none || self.space.opened() != opened && self.low_free() == 0 {
@@ -319,36 +237,5 @@ impl Place {
     /// What the scheme does to make room.
     pub(crate) fn makes_room(&self, room: &LowRoom) -> MakeRoom {
         self.area.makes_room(room)
-    }
-
-    /// Whether `item`, which the host writes, may enter the low wearing area as things are: flushes wait for the host's
-    /// own stream alone.
-    #[inline]
-    pub(super) fn host_may_enter_low(&self, shared: &Shared) -> bool {
-        shared.blocks.has_areas()
-            && shared.config.write_cache == crate::config::WriteCache::Protected
-    }
-
-    /// A slot of the low wearing area for `item`, if it moves and belongs there.
-    #[inline]
-    pub(super) fn take_move_low<M: Arena>(
-        &mut self,
-        now: Ns,
-        item: &Item,
-        table: &Table<M>,
-        shared: &mut Shared,
-    ) -> Result<Low, Refusal> {
-        let Why::Moved { owner, .. } = item.why else {
-            return Ok(Low::Elsewhere);
-        };
-        if !shared.blocks.has_areas() {
-            return Ok(Low::Elsewhere);
-        }
-        let Some(entry) = self.entry_of_move(owner, item, table, shared) else {
-            return Ok(Low::Elsewhere);
-        };
-        let low = self.take_low(now, entry, shared)?;
-        self.low.stayed += u32::from(owner == Owner::Return && matches!(low, Low::Taken(_)));
-        Ok(low)
     }
 }

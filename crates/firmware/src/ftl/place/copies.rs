@@ -1,27 +1,25 @@
 //! Slots for pages that are copied because of how they are read, into the streams that schemes declare. A copy that finds
 //! none is refused, and nothing waits for it.
 
-use firstread_core::{Ns, Status, Wait};
+use firstread_core::{Ns, Wait};
 
-use super::buffer::{Allocated, Refused};
+use super::buffer::Refused;
+use super::target::Taken;
 use super::{Place, Refusal};
 use crate::observe::{StreamId, StreamUse};
 use crate::shared::Shared;
 
 impl Place {
-    /// A slot of the declared stream that takes copies of the kind `what`. If the stream has no superblock and its pool
+    /// A slot of declared stream `stream`. If the stream has no superblock and its pool
     /// is empty, relocation will look for one. From the common pool it has a superblock only if cleaning and the host
     /// can spare it.
     #[inline(never)] // Few pages go to such a stream.
     pub(super) fn take_for_copy(
         &mut self,
         now: Ns,
-        what: StreamUse,
+        stream: StreamId,
         shared: &mut Shared,
-    ) -> Result<(StreamId, Allocated), Refusal> {
-        let Some(stream) = self.streams.that_takes(what) else {
-            return Err(Refusal::Never(Status::NoSpace));
-        };
+    ) -> Result<Taken, Refusal> {
         if !self.rewrites.is_empty() {
             return Err(Refusal::Wait(Wait::Rewrite));
         }
@@ -31,6 +29,7 @@ impl Place {
         }
         let mut taken = self.streams.allocate(stream);
         if let Err(Refused::NeedsBlock) = taken {
+            let what = self.streams.takes(stream);
             let may_open = match what {
                 StreamUse::Promoted(_) => true,
                 StreamUse::Low => self.can_open_low(shared),

@@ -1,37 +1,10 @@
-//! What the low wearing area answers a page, and what placement knows of the area.
+//! What placement knows of the low wearing area.
 
 use alloc::boxed::Box;
 
-use super::buffer::Allocated;
 use firstread_core::Buf;
 
-use crate::observe::{LowEntry, Refused, StreamId};
-use crate::shared::Shared;
-
-/// A stream and a slot of it.
-pub(super) type Taken = (StreamId, Allocated);
-
-/// What the low wearing area has for a page of the host or one that moves.
-#[derive(Debug)]
-pub(super) enum Low {
-    /// This slot.
-    Taken(Taken),
-    /// The page belongs there, and can have no slot now, for this reason: it goes where it would go on a drive without
-    /// areas.
-    Refused(Refused),
-    /// The page does not belong there.
-    Elsewhere,
-}
-
-impl Low {
-    /// The page has a slot elsewhere. A refusal is counted now, and not before: a page that has to wait asks again.
-    #[inline]
-    pub(super) fn count_refused(self, shared: &mut Shared) {
-        if let Low::Refused(reason) = self {
-            shared.counters.low_refused[reason as usize] += 1;
-        }
-    }
-}
+use crate::observe::LowEntry;
 
 /// What the low wearing area waits for, and what is known of it.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +37,7 @@ impl LowState {
 
     /// A page has entered by `entry`, and its slot is in buffer `buf`.
     pub(super) fn entered(&mut self, entry: LowEntry, buf: Buf) {
-        self.of_host[(buf.0 - self.first) as usize] =
-            matches!(entry, LowEntry::Update | LowEntry::Bound);
+        self.of_host[(buf.0 - self.first) as usize] = entry.is_of_host();
     }
 
     /// Whether `buf`, which holds a page of this area, was filled by the host.

@@ -10,8 +10,8 @@
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
-//! - `copies`: slots for pages that are copied because of how they are read. `moves`: slots for pages that move, where
-//!   schemes declare streams.
+//! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
+//! - `copies`: slots for pages that are copied because of how they are read.
 //! - `areas`, `low`: parts of the drive that wear apart, and what is known of the low wearing one.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
@@ -21,7 +21,6 @@ mod buffer;
 mod copies;
 mod erases;
 mod low;
-mod moves;
 mod older;
 mod pools;
 mod power;
@@ -31,6 +30,7 @@ mod reserve;
 mod rewrite;
 mod space;
 mod streams;
+mod target;
 
 use alloc::collections::VecDeque;
 
@@ -40,7 +40,7 @@ use firstread_core::{
 
 use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
-use crate::observe::{Area, LowEntry, Owner, StreamId, StreamUse};
+use crate::observe::{Area, Owner, StreamId, StreamUse};
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
@@ -49,7 +49,7 @@ use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
 pub(crate) use erases::Erased;
-use low::{Low, LowState};
+use low::LowState;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 pub(crate) use power::Dumped;
@@ -78,14 +78,13 @@ pub(crate) struct Item {
 pub(crate) enum Why {
     /// By the host. `has_merged`: a partial write whose old data have been read.
     Host { has_merged: bool },
-    /// Moved for `owner`; into the stream of a mode, if that has a slot at hand.
-    Moved { owner: Owner, to: Option<CellMode> },
-    /// Copied into the stream of a cell mode, because of how the page is read.
-    Promoted(CellMode),
-    /// Copied into the declared stream of the drive's own mode, because of how the page is read.
-    Refreshed,
-    /// Copied into the low wearing area, because of how the page is read.
-    Migrated,
+    /// Moved for `owner`. `stays`: the mode in which the page lies and is to stay, if another than the drive's own.
+    Moved {
+        owner: Owner,
+        stays: Option<CellMode>,
+    },
+    /// Copied into the stream that takes such pages, because of how the page is read.
+    Copied(StreamUse),
     /// A changed map page.
     Map,
 }
@@ -248,57 +247,34 @@ impl Place {
         if item.expect.is_some_and(|ppa| !table.lies_at(item.lpn, ppa)) {
             return Err(Refusal::Overtaken);
         }
-        let (stream, slot) = match item.why {
-            Why::Host { has_merged } => {
-                let low = match self.host_may_enter_low(shared) {
-                    true => self.take_host_low(now, item, has_merged, table, shared)?,
-                    false => Low::Elsewhere,
-                };
-                let taken = match low {
-                    Low::Taken(taken) => taken,
-                    low => {
-                        let slot = self.take_for_host(now, has_merged, shared)?;
-                        low.count_refused(shared);
-                        (StreamId::HOST, slot)
-                    }
-                };
-                if shared.blocks.has_areas() {
-                    self.area.has_written();
-                }
-                taken
+        let changes_map = matches!(item.why, Why::Moved { .. } | Why::Copied(_));
+        if changes_map && !table.map.has_room(1) {
+            return Err(Refusal::Wait(Wait::Overlay));
+        }
+        let (stream, slot) = match (self.has_one_choice(item, shared), item.why) {
+            (false, _) => self.take_by_target(now, item, table, shared)?,
+            (true, Why::Host { has_merged }) => {
+                let slot = self.take_for_host(now, has_merged, shared)?;
+                (StreamId::HOST, slot)
             }
-            Why::Moved { owner, to } => {
-                if !table.map.has_room(1) {
-                    return Err(Refusal::Wait(Wait::Overlay));
-                }
+            (true, Why::Map) => (self.streams.map(), self.take_for_map(now, shared)?),
+            (true, Why::Moved { .. } | Why::Copied(_)) => {
                 let own = match table.directory.is_map(item.lpn) {
                     true => self.streams.map(),
                     false => StreamId::MOVE,
                 };
-                match self.streams.declares_any() {
-                    true => self.take_for_scheme(now, item, (owner, to), own, table, shared)?,
-                    false => self.take_for_move(now, own, shared)?,
-                }
+                self.take_for_move(now, own, shared)?
             }
-            Why::Promoted(_) | Why::Refreshed | Why::Migrated => {
-                if !table.map.has_room(1) {
-                    return Err(Refusal::Wait(Wait::Overlay));
-                }
-                match item.why {
-                    Why::Promoted(mode) => {
-                        self.take_for_copy(now, StreamUse::Promoted(mode), shared)?
-                    }
-                    Why::Migrated => self.take_for_entry(now, LowEntry::Read, shared)?,
-                    _ => self.take_for_copy(now, StreamUse::Refreshed, shared)?,
-                }
-            }
-            Why::Map => (self.streams.map(), self.take_for_map(now, shared)?),
         };
+        let of_host = matches!(item.why, Why::Host { .. });
+        if of_host && shared.blocks.has_areas() {
+            self.area.has_written();
+        }
         Ok(Placed {
             lpn: item.lpn,
             stream,
             slot,
-            of_host: matches!(item.why, Why::Host { .. }),
+            of_host,
         })
     }
 

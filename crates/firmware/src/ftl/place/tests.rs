@@ -123,7 +123,7 @@ fn refuses_refresh(drive: &mut Drive) -> Option<Refusal> {
     let item = Item {
         lpn: Lpn(0),
         expect: None,
-        why: Why::Refreshed,
+        why: Why::Copied(StreamUse::Refreshed),
     };
     match drive.lower.store.take(Ns::ZERO, &item) {
         Ok(placed) => {
@@ -209,7 +209,7 @@ fn formula_cold_data_share_the_room_of_moves() {
         let item = Item {
             lpn: Lpn(lpn),
             expect: None,
-            why: Why::Moved { owner, to: None },
+            why: Why::Moved { owner, stays: None },
         };
         let placed = drive
             .lower
@@ -311,7 +311,7 @@ fn formula_the_host_has_slots_in_the_buffer_of_the_low_area() {
     let item = Item {
         lpn: Lpn(7),
         expect: None,
-        why: Why::Migrated,
+        why: Why::Copied(StreamUse::Low),
     };
     let placed = drive
         .lower
@@ -399,7 +399,7 @@ fn formula_what_spills_leaves_a_free_superblock() {
         let store = &mut drive.lower.store;
         let taken = store
             .place
-            .take_for_entry(Ns::ZERO, entry, &mut store.shared);
+            .take_for_entry(Ns::ZERO, StreamId(2), entry, &mut store.shared);
         assert_eq!(taken.is_ok(), enters, "{low_free} {entry:?}");
         // The last free one was opened, or there was none.
         let opened_last = low_free == u32::from(enters);
@@ -423,7 +423,11 @@ fn formula_room_is_looked_for_once_and_for_pages_read_often_first() {
         let (place, shared) = (&mut store.place, &mut store.shared);
         let ask = |place: &mut Place, shared: &mut Shared| {
             for entry in entries {
-                assert!(place.take_for_entry(Ns::ZERO, *entry, shared).is_err());
+                assert!(
+                    place
+                        .take_for_entry(Ns::ZERO, StreamId(2), *entry, shared)
+                        .is_err()
+                );
             }
             place.begin_to_make_room(shared)
         };
@@ -453,7 +457,7 @@ fn formula_cold_data_of_the_low_area_go_to_its_most_worn_superblock() {
         shared.blocks.row_mut(SuperblockId(18)).set_pe_cycles(5);
         place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
         let (_, slot) = place
-            .take_for_entry(Ns::ZERO, LowEntry::Gc, shared)
+            .take_for_entry(Ns::ZERO, StreamId(2), LowEntry::Gc, shared)
             .expect("two are free");
         assert_eq!(
             slot.ppa.block(),
@@ -477,7 +481,7 @@ fn formula_pages_stay_unless_half_a_superblock_stayed() {
         let item = Item {
             lpn,
             expect: Some(ppa),
-            why: Why::Moved { owner, to: None },
+            why: Why::Moved { owner, stays: None },
         };
         let placed = drive
             .lower
@@ -523,7 +527,7 @@ fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
         expect: None,
         why: Why::Moved {
             owner: Owner::Gc,
-            to: None,
+            stays: None,
         },
     };
     assert!(store.table.directory.is_map(item.lpn));

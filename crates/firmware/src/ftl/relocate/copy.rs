@@ -8,7 +8,7 @@ use firstread_core::{Arena, Buf, Ns, SuperblockId, Wait};
 use super::{ASKED, Relocate};
 use crate::ftl::place::{Evacuation, Item, Refusal, Why};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Counters, Owner, Refused, SuperblockUse};
+use crate::observe::{Counters, Owner, Refused, StreamUse, SuperblockUse};
 use crate::policy::area::Areas;
 use crate::policy::cell_mode::{CellModes, GiveBack};
 use crate::policy::hot_pages::PageRead;
@@ -110,20 +110,20 @@ impl Relocate {
             let migrates = lower.store.place.area.after_read(area, &read);
             let budget = &mut lower.store.shared.counters.low_over_budget;
             *budget += u64::from(migrates == Some(false));
-            let Some(why) = self.wants_copy(&read, is_own, migrates == Some(true)) else {
+            let Some(to) = self.wants_copy(&read, is_own, migrates == Some(true)) else {
                 continue;
             };
             let item = Item {
                 lpn,
                 expect: Some(ppa),
-                why,
+                why: Why::Copied(to),
             };
             let refused = match asked & of_slot == of_slot {
                 false => Some(Refused::Part),
-                true => copy(now, &item, from, lower, ports),
+                true => copy(now, &item, to, from, lower, ports),
             };
             if let Some(reason) = refused {
-                refusals(why, &mut lower.store.shared.counters)[reason as usize] += 1;
+                refusals(to, &mut lower.store.shared.counters)[reason as usize] += 1;
                 self.again |= reason == Refused::NoSuperblock;
             } else {
                 // The oldest move may be of this page.
@@ -140,15 +140,15 @@ impl Relocate {
         self.wakes()
     }
 
-    /// Why a page that was read is to be copied, if it is. `is_own`: it lies in the drive's own mode. Both schemes see
+    /// Into which stream a page that was read is to be copied, if it is. `is_own`: it lies in the drive's own mode. Both schemes see
     /// every read. A promotion goes before a migration into the low wearing area, and that before a refresh.
-    fn wants_copy(&mut self, read: &PageRead, is_own: bool, migrates: bool) -> Option<Why> {
+    fn wants_copy(&mut self, read: &PageRead, is_own: bool, migrates: bool) -> Option<StreamUse> {
         let refreshes = is_own && self.refresh.rewrites(read);
-        let promoted = self.cell_mode.after_read(read).map(Why::Promoted);
-        let migrated = || (is_own && migrates).then_some(Why::Migrated);
+        let promoted = self.cell_mode.after_read(read).map(StreamUse::Promoted);
+        let migrated = || (is_own && migrates).then_some(StreamUse::Low);
         promoted
             .or_else(migrated)
-            .or_else(|| refreshes.then_some(Why::Refreshed))
+            .or_else(|| refreshes.then_some(StreamUse::Refreshed))
     }
 
     /// Superblock `block` was read so often that its data are to be rewritten: asks for it to be emptied. If it is still
@@ -202,19 +202,20 @@ fn slots_of(asked: u64, codewords: u32) -> u32 {
     slots
 }
 
-/// The counts of refused copies of the kind of `why`.
-fn refusals(why: Why, counters: &mut Counters) -> &mut [u64; Refused::COUNT] {
-    match why {
-        Why::Refreshed => &mut counters.refreshes_refused,
-        Why::Migrated => &mut counters.low_refused,
+/// The counts of refused copies into the stream that takes `to`.
+fn refusals(to: StreamUse, counters: &mut Counters) -> &mut [u64; Refused::COUNT] {
+    match to {
+        StreamUse::Refreshed => &mut counters.refreshes_refused,
+        StreamUse::Low => &mut counters.low_refused,
         _ => &mut counters.promotions_refused,
     }
 }
 
-/// Copies page `item`, whose data are in buffer `from`, to where `item` says. Returns why it was refused.
+/// Copies page `item`, whose data are in buffer `from`, into the stream that takes `to`. Returns why it was refused.
 fn copy<M: Arena>(
     now: Ns,
     item: &Item,
+    to: StreamUse,
     from: Buf,
     lower: &mut LowerLayers<M>,
     ports: &mut impl Out,
@@ -234,12 +235,12 @@ fn copy<M: Arena>(
     };
     ports.copy(from, placed.buf());
     let counters = &mut lower.store.shared.counters;
-    let owner = match item.why {
-        Why::Promoted(to) => {
-            counters.slots_promoted[to as usize] += 1;
+    let owner = match to {
+        StreamUse::Promoted(mode) => {
+            counters.slots_promoted[mode as usize] += 1;
             Owner::Promotion
         }
-        Why::Migrated => {
+        StreamUse::Low => {
             lower.store.place.area.has_migrated();
             Owner::Migration
         }

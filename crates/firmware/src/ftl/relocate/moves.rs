@@ -40,7 +40,7 @@ struct Moved {
     from: Ppa,
     owner: Owner,
     /// The mode in which the page stays, if another than the drive's own.
-    to: Option<CellMode>,
+    stays: Option<CellMode>,
 }
 
 impl Relocate {
@@ -163,7 +163,7 @@ impl Relocate {
                         lpn,
                         from: ppa,
                         owner,
-                        to: self.stays_in(lpn, at.block, lower),
+                        stays: self.stays_in(lpn, at.block, lower),
                     };
                     match self.write_moved(now, moved, from, lower, ports) {
                         Err(Refusal::Overtaken) => {
@@ -254,11 +254,11 @@ impl Relocate {
         ports: &mut impl Out,
     ) -> Result<(), Refusal> {
         let store = &mut lower.store;
-        let Moved { owner, to, .. } = moved;
+        let Moved { owner, stays, .. } = moved;
         let item = Item {
             lpn: moved.lpn,
             expect: Some(moved.from),
-            why: Why::Moved { owner, to },
+            why: Why::Moved { owner, stays },
         };
         let placed = store.take(now, &item);
         self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
@@ -292,7 +292,7 @@ impl Relocate {
                     lpn: slot.lpn,
                     from: ppa,
                     owner: Owner::Rewrite,
-                    to: None,
+                    stays: None,
                 };
                 match self.write_moved(now, moved, from, lower, ports) {
                     Ok(()) | Err(Refusal::Overtaken) => {}

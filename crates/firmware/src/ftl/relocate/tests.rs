@@ -8,7 +8,7 @@ use crate::ftl::place::{Item, Why};
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_of, drive_with, emptying, fill, geometry, setup,
 };
-use crate::observe::{Owner, SuperblockUse};
+use crate::observe::{Owner, StreamUse, SuperblockUse};
 use crate::policy::gc_victim::{AXIS, AnyGcVictim};
 
 /// A drive of `superblocks`, of which `free` are free and the others hold `valid` valid slots each. Its spare space
@@ -221,7 +221,7 @@ fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
     let item = Item {
         lpn: Lpn(3),
         expect: None,
-        why: Why::Migrated,
+        why: Why::Copied(StreamUse::Low),
     };
     assert!(store.take(Ns::ZERO, &item).is_err(), "none is free");
     drive.relocate.make_room_in_low(&mut drive.lower);

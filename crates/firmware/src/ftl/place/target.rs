@@ -1,0 +1,270 @@
+//! Where a page goes: the one table that every page is looked up in.
+//!
+//! Each writer has a list of choices, in order. A choice names a stream, and what becomes of the page if the stream's write
+//! buffer is full, and if the stream has no superblock or cleaning needs those that are left. Facts are looked up only
+//! where a scheme of the drive asks for them.
+//!
+//! | writer | choice | proposed by | buffer full | no superblock |
+//! |---|---|---|---|---|
+//! | host | the low wearing area | `area` | the next choice | the next choice |
+//! | | the host's stream | | waits | waits |
+//! | moves | the mode that the page lies in | `cell_mode` | the next choice | the next choice |
+//! | | the low wearing area | `area` | waits | the next choice |
+//! | | pages read often that move anyway; cold data; else the stream of moves | `wear` | waits | another stream of moves, any stream as a last resort, waits |
+//! | copies after a read | another mode, before the low wearing area, before the own mode | `cell_mode`, `area`, `refresh` | not copied | not copied |
+//! | map | the stream of the map | | waits | waits |
+//!
+//! Map pages that move go to the stream of the map in place of that of moves, and no scheme is asked about them.
+//! With a cache that may lose data the host has its own stream alone: a flush waits for no other.
+
+use firstread_core::{Arena, Ns, Status, Wait};
+
+use super::buffer::Allocated;
+use super::{Item, Place, Refusal, Why};
+use crate::config::WriteCache;
+use crate::ftl::map::Table;
+use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse, Writer};
+use crate::policy::area::{Areas, PageMove, PageWrite};
+use crate::policy::wear::Wear;
+use crate::shared::Shared;
+
+/// A stream and a slot of it.
+pub(super) type Taken = (StreamId, Allocated);
+
+/// What becomes of a page for which a choice has no slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Otherwise {
+    /// The page waits, or is not copied.
+    Wait,
+    /// The page goes to the next choice.
+    Next,
+}
+
+/// A place for a page.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    stream: StreamId,
+    /// How the page enters the low wearing area, if the stream is that of the area.
+    entry: Option<LowEntry>,
+    if_full: Otherwise,
+    if_none: Otherwise,
+}
+
+impl Choice {
+    const fn new(stream: StreamId, if_full: Otherwise, if_none: Otherwise) -> Choice {
+        Choice {
+            stream,
+            entry: None,
+            if_full,
+            if_none,
+        }
+    }
+
+    fn otherwise(&self, refusal: Refusal) -> Otherwise {
+        match refusal {
+            Refusal::Wait(Wait::Buffer) => self.if_full,
+            _ => self.if_none,
+        }
+    }
+}
+
+/// The choices of a page, in order.
+type Target = [Option<Choice>; 3];
+
+impl Place {
+    /// Whether `item` has the stream of its writer alone, so that nothing has to be looked up.
+    #[inline(always)]
+    pub(super) fn has_one_choice(&self, item: &Item, shared: &Shared) -> bool {
+        match item.why {
+            Why::Host { .. } => {
+                !shared.blocks.has_areas() || shared.config.write_cache != WriteCache::Protected
+            }
+            Why::Moved { .. } => !self.streams.declares_any(),
+            Why::Copied(_) => false,
+            Why::Map => true,
+        }
+    }
+
+    /// The choices of `item`.
+    fn target<M: Arena>(&self, item: &Item, table: &Table<M>, shared: &Shared) -> Target {
+        use Otherwise::{Next, Wait};
+        let of = |what, if_full, if_none| {
+            let stream = self.streams.that_takes(what)?;
+            Some(Choice::new(stream, if_full, if_none))
+        };
+        let enters = |entry, if_full, if_none| {
+            let choice = of(StreamUse::Low, if_full, if_none)?;
+            Some(Choice {
+                entry: Some(entry),
+                ..choice
+            })
+        };
+        match item.why {
+            Why::Host { .. } => [
+                self.entry_of_write(item, table, shared)
+                    .and_then(|entry| enters(entry, Next, Next)),
+                Some(Choice::new(StreamId::HOST, Wait, Wait)),
+                None,
+            ],
+            Why::Moved { .. } if table.directory.is_map(item.lpn) => [
+                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                None,
+                None,
+            ],
+            Why::Moved { owner, stays } => [
+                stays.and_then(|mode| of(StreamUse::Promoted(mode), Next, Next)),
+                self.entry_of_move(owner, item, shared)
+                    .and_then(|entry| enters(entry, Wait, Next)),
+                Some(Choice::new(
+                    self.stream_of_move(owner, item, shared),
+                    Wait,
+                    Wait,
+                )),
+            ],
+            Why::Copied(StreamUse::Low) => [enters(LowEntry::Read, Wait, Wait), None, None],
+            Why::Copied(what) => [of(what, Wait, Wait), None, None],
+            Why::Map => [
+                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                None,
+                None,
+            ],
+        }
+    }
+
+    /// How a page that the host writes enters the low wearing area, if it does.
+    fn entry_of_write<M: Arena>(
+        &self,
+        item: &Item,
+        table: &Table<M>,
+        shared: &Shared,
+    ) -> Option<LowEntry> {
+        self.area.of_write(&PageWrite {
+            heat: shared.heat.of(item.lpn),
+            future: shared.future.of(item.lpn),
+            is_update: self.area.tells_updates() && table.map.at(item.lpn).is_some(),
+        })
+    }
+
+    /// How a page of the host that moves for `owner` enters the low wearing area or stays there, if it does.
+    fn entry_of_move(&self, owner: Owner, item: &Item, shared: &Shared) -> Option<LowEntry> {
+        if !shared.blocks.has_areas() {
+            return None;
+        }
+        let from = item.expect?.block();
+        self.area.of_move(&PageMove {
+            owner,
+            from: shared.blocks.area_of(from),
+            has_moved: shared.blocks.row(from).holds_moved,
+            may_stay: self.low.may_stay,
+            heat: shared.heat.of(item.lpn),
+            future: shared.future.of(item.lpn),
+        })
+    }
+
+    /// The stream of moves that a page of the host which moves for `owner` goes to: wear leveling has one of its own for
+    /// cold data, and one for pages read often that move anyway, if its scheme declares them.
+    fn stream_of_move(&self, owner: Owner, item: &Item, shared: &Shared) -> StreamId {
+        match owner {
+            Owner::Gc | Owner::Wear
+                if shared.heat.is_on()
+                    && let Some(stream) = self.streams.read_often()
+                    && self.wear[Area::High as usize].takes_along(shared.heat.of(item.lpn)) =>
+            {
+                stream
+            }
+            Owner::Wear => self.streams.cold().unwrap_or(StreamId::MOVE),
+            _ => StreamId::MOVE,
+        }
+    }
+
+    /// A slot of the first choice of `item` that has one.
+    #[inline(never)] // Most drives ask few schemes.
+    pub(super) fn take_by_target<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        table: &Table<M>,
+        shared: &mut Shared,
+    ) -> Result<Taken, Refusal> {
+        if let Why::Host { has_merged } = item.why
+            && let Some(wait) = self.waits_for_cleaning(has_merged, shared)
+        {
+            return Err(Refusal::Wait(wait));
+        }
+        let mut refused = None;
+        for choice in self.target(item, table, shared).into_iter().flatten() {
+            let refusal = match self.take_choice(now, &choice, item.why, shared) {
+                Ok(taken) => {
+                    self.note_taken(&taken, &choice, item.why, refused, shared);
+                    return Ok(taken);
+                }
+                Err(refusal) => refusal,
+            };
+            if choice.otherwise(refusal) == Otherwise::Wait {
+                return Err(refusal);
+            }
+            refused = choice.entry.map(|_| Refused::of(refusal)).or(refused);
+        }
+        // A copy into a stream that no scheme declares.
+        Err(Refusal::Never(Status::NoSpace))
+    }
+
+    /// A slot of `choice`.
+    fn take_choice(
+        &mut self,
+        now: Ns,
+        choice: &Choice,
+        why: Why,
+        shared: &mut Shared,
+    ) -> Result<Taken, Refusal> {
+        let stream = choice.stream;
+        if let Some(entry) = choice.entry {
+            return self.take_for_entry(now, stream, entry, shared);
+        }
+        match (self.streams.row(stream).writer(), why) {
+            (Writer::Host, Why::Host { has_merged }) => {
+                let slot = self.take_for_host(now, has_merged, shared)?;
+                Ok((stream, slot))
+            }
+            (Writer::Copy, _) => self.take_for_copy(now, stream, shared),
+            _ => self.take_for_move(now, stream, shared),
+        }
+    }
+
+    /// A page has been given the slot `taken` of `choice`. That it was `refused` a slot of the low wearing area is counted
+    /// now, and not before: a page that has to wait asks again.
+    fn note_taken(
+        &mut self,
+        taken: &Taken,
+        choice: &Choice,
+        why: Why,
+        refused: Option<Refused>,
+        shared: &mut Shared,
+    ) {
+        let along = Some(taken.0) == self.streams.read_often() && taken.0 == choice.stream;
+        shared.counters.slots_taken_along += u64::from(along);
+        if let Some(reason) = refused {
+            shared.counters.low_refused[reason as usize] += 1;
+        }
+        let is_returned = matches!(
+            why,
+            Why::Moved {
+                owner: Owner::Return,
+                ..
+            }
+        );
+        self.low.stayed += u32::from(is_returned && choice.entry.is_some());
+    }
+}
+
+impl Refused {
+    /// The reason that a page finds no slot in the low wearing area.
+    fn of(refusal: Refusal) -> Refused {
+        match refusal {
+            Refusal::Wait(Wait::Buffer) => Refused::Buffer,
+            Refusal::Wait(Wait::Rewrite) => Refused::Rewrites,
+            Refusal::Wait(Wait::Reserve) => Refused::Reserve,
+            _ => Refused::NoSuperblock,
+        }
+    }
+}
