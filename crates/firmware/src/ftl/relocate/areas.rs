@@ -15,13 +15,19 @@ use crate::ftl::place::Evacuation;
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Area, Owner, SuperblockUse};
 use crate::policy::area::{LowRoom, MakeRoom};
-use crate::policy::gc_victim::{GcVictim, LEAST_SHARE, Victims, gain};
+use crate::policy::gc_victim::{GcVictim, LEAST_SHARE, Outlook, Victims};
 
 impl Relocate {
-    /// The superblocks of `area` to choose a victim from.
-    pub(super) fn victims_in<'a, M>(&self, area: Area, store: &'a FlashStore<M>) -> Victims<'a> {
+    /// The superblocks of `area` to choose a victim from, after all that `outlook` tells.
+    pub(super) fn victims_in<'a, M>(
+        &self,
+        area: Area,
+        outlook: Outlook<'a>,
+        store: &'a FlashStore<M>,
+    ) -> Victims<'a> {
         let shared = &store.shared;
-        Victims::new(shared.blocks.in_area(area), &shared.config.geometry)
+        let blocks = shared.blocks.in_area(area);
+        Victims::after_all(blocks, &shared.config.geometry, outlook)
     }
 
     /// What the instance of `area` would clean after `after` others, and the slots that this yields.
@@ -29,26 +35,25 @@ impl Relocate {
         &self,
         area: Area,
         after: u64,
+        outlook: Outlook<'_>,
         store: &FlashStore<M>,
     ) -> Option<(SuperblockId, u32)> {
-        let victims = self.victims_in(area, store).after(after);
+        let victims = self.victims_in(area, outlook, store).after(after);
         let victim = &self.gc.victim[area as usize];
         let block = victim.choose(victims, self.gc.chosen + after)?;
-        let shared = &store.shared;
-        Some((
-            block,
-            gain(&shared.config.geometry, shared.blocks.row(block)),
-        ))
+        let row = store.shared.blocks.row(block);
+        Some((block, victims.slots(row) - row.valid_slots))
     }
 
     /// The victim of garbage collection after `after` others, on a drive with areas.
     pub(super) fn victim_of_areas<M>(
         &self,
         after: u64,
+        outlook: Outlook<'_>,
         store: &FlashStore<M>,
     ) -> Option<SuperblockId> {
-        let high = self.victim_in(Area::High, after, store);
-        let low = self.victim_in(Area::Low, after, store);
+        let high = self.victim_in(Area::High, after, outlook, store);
+        let low = self.victim_in(Area::Low, after, outlook, store);
         let yields = |of: Option<(SuperblockId, u32)>| of.map_or(0, |(_, gain)| u64::from(gain));
         let is_high = match store.place.keeps_low() {
             true => yields(high) * LEAST_SHARE >= yields(low),
@@ -70,8 +75,9 @@ impl Relocate {
         let Some(for_hot) = store.place.begin_to_make_room(&store.shared) else {
             return;
         };
-        let low = self.victim_in(Area::Low, 0, store);
-        let high = self.victim_in(Area::High, 0, store);
+        let now = Outlook::default();
+        let low = self.victim_in(Area::Low, 0, now, store);
+        let high = self.victim_in(Area::High, 0, now, store);
         let gain_of = |of: Option<(SuperblockId, u32)>| of.map_or(0, |(_, gain)| gain);
         let room = LowRoom {
             low_gain: gain_of(low),

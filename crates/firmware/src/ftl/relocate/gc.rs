@@ -32,8 +32,8 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Area, Owner, StreamId, SuperblockTable, SuperblockUse};
-use crate::policy::gc_victim::{self, GcVictim};
+use crate::observe::{Area, Owner, StreamId, SuperblockUse};
+use crate::policy::gc_victim::{self, GcVictim, Outlook};
 use crate::shared::Shared;
 
 /// Wordlines over all dies that the host can still fill when cleaning ends: an erase takes about as long as
@@ -74,7 +74,7 @@ impl Relocate {
 
     /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
     /// flight do not count.
-    fn moves_until_free<M>(&mut self, store: &mut FlashStore<M>) -> Option<i64> {
+    fn moves_until_free<M>(&mut self, store: &FlashStore<M>) -> Option<i64> {
         let (_, to_come) = self.map_pages_to_come(store);
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
@@ -119,24 +119,16 @@ impl Relocate {
     }
 
     /// The victim after `after` others, as things are now.
-    fn foreseen<M>(&mut self, after: usize, store: &mut FlashStore<M>) -> Option<SuperblockId> {
+    fn foreseen<M>(&mut self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         if let Some(block) = self.known_victim(after, store) {
             return Some(block);
         }
-        // As if the victims before it were being emptied, and all filled superblocks were programmed.
-        let before = self.gc.foreseen;
-        let before = &before[..after];
         let filled = self.filled_to_their_end(store);
-        let as_if = |blocks: &mut SuperblockTable, usage: SuperblockUse, leaving: bool| {
-            let filled = filled.iter().flatten();
-            filled.for_each(|block| blocks.row_mut(*block).usage = usage);
-            before
-                .iter()
-                .for_each(|b| blocks.row_mut(*b).leaving = leaving);
+        let outlook = Outlook {
+            full: &filled,
+            emptied: &self.gc.foreseen[..after],
         };
-        as_if(&mut store.shared.blocks, SuperblockUse::Full, true);
-        let next = self.next_victim(after, store);
-        as_if(&mut store.shared.blocks, SuperblockUse::Open, false);
+        let next = self.next_victim(after, outlook, store);
         self.gc.foreseen[after] = next?;
         self.gc.known = after + 1;
         next
@@ -164,15 +156,21 @@ impl Relocate {
         (gc_victim::gain(&store.shared.config.geometry, &row) > 0).then_some(block)
     }
 
-    /// The victim after `after` others, chosen now. A map superblock that is half garbage comes first.
-    fn next_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
+    /// The victim after `after` others, chosen now, after all that `outlook` tells. A map superblock that is half garbage
+    /// comes first.
+    fn next_victim<M>(
+        &self,
+        after: usize,
+        outlook: Outlook<'_>,
+        store: &FlashStore<M>,
+    ) -> Option<SuperblockId> {
         let after = after as u64;
-        map_victim(&store.place, &store.shared).or_else(|| {
+        map_victim(outlook, &store.place, &store.shared).or_else(|| {
             if store.shared.blocks.has_areas() {
-                return self.victim_of_areas(after, store);
+                return self.victim_of_areas(after, outlook, store);
             }
             // Each cleaned superblock makes room to open one.
-            let victims = self.victims_in(Area::High, store).after(after);
+            let victims = self.victims_in(Area::High, outlook, store).after(after);
             self.gc.victim().choose(victims, self.gc.chosen + after)
         })
     }
@@ -211,25 +209,26 @@ impl Relocate {
 
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
     pub(super) fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
-        if !self.has_to_clean(store) && map_victim(&store.place, &store.shared).is_none() {
+        let now = Outlook::default();
+        if !self.has_to_clean(store) && map_victim(now, &store.place, &store.shared).is_none() {
             let areas = match store.place.keeps_low() {
                 true => &Area::ALL[..1],
                 false => &Area::ALL[..],
             };
             let gains = areas
                 .iter()
-                .map(|&area| self.victims_in(area, store).best_gain());
+                .map(|&area| self.victims_in(area, now, store).best_gain());
             if gains.max() < Some(self.least_gain(store)) {
                 return None;
             }
         }
         let valid = |block: &SuperblockId| store.shared.blocks.row(*block).valid_slots;
-        let now = self.next_victim(0, store)?;
+        let next = self.next_victim(0, now, store)?;
         let foreseen = self
             .known_victim(0, store)
             .filter(|block| store.shared.blocks.row(*block).usage == SuperblockUse::Full)
-            .filter(|block| valid(block) < valid(&now));
-        self.victim_that_fits(foreseen.unwrap_or(now), store)
+            .filter(|block| valid(block) < valid(&next));
+        self.victim_that_fits(foreseen.unwrap_or(next), store)
     }
 
     /// Slots that the emptiest superblock must yield for cleaning to begin before the host runs out of room:
@@ -294,16 +293,13 @@ impl Relocate {
 }
 
 /// The map superblock to be cleaned before others: the emptiest, if at least half of it is garbage.
-fn map_victim(place: &Place, shared: &Shared) -> Option<SuperblockId> {
+fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<SuperblockId> {
     if !place.has_map() {
         return None;
     }
-    let half_garbage = shared.blocks.iter().filter(|(_, row)| {
+    let half_garbage = shared.blocks.iter().filter(|(block, row)| {
         let slots = shared.slots_of(row.mode);
-        row.holds_map
-            && row.usage == SuperblockUse::Full
-            && !row.leaving
-            && row.valid_slots <= slots / 2
+        row.holds_map && row.valid_slots <= slots / 2 && outlook.is_at_rest(*block, row)
     });
     let emptiest = half_garbage.min_by_key(|(_, row)| row.valid_slots);
     emptiest.map(|(block, _)| block)

@@ -21,10 +21,32 @@ pub fn gain(geometry: &Geometry, row: &SuperblockRow) -> u32 {
     }
 }
 
+/// What will have happened, beyond what the table of superblocks says, before a victim is chosen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outlook<'a> {
+    /// Superblocks that will be fully programmed.
+    pub full: &'a [Option<SuperblockId>],
+    /// Superblocks that will be emptied.
+    pub emptied: &'a [SuperblockId],
+}
+
+impl Outlook<'_> {
+    /// Whether superblock `block`, whose record is `row`, will be fully programmed and not being emptied.
+    pub fn is_at_rest(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
+        let is_full = match row.usage {
+            SuperblockUse::Full => true,
+            SuperblockUse::Open => self.full.contains(&Some(block)),
+            _ => false,
+        };
+        is_full && !row.leaving && !self.emptied.contains(&block)
+    }
+}
+
 /// The superblocks to choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Victims<'a> {
     blocks: SuperblockView<'a>,
+    outlook: Outlook<'a>,
     geometry: &'a Geometry,
     /// Slots that the emptiest superblock yields, and its size in slots.
     best: (u32, u32),
@@ -33,22 +55,38 @@ pub struct Victims<'a> {
 }
 
 impl<'a> Victims<'a> {
-    /// The superblocks `blocks` of a drive of `geometry`.
+    /// The superblocks `blocks` of a drive of `geometry`, as they are.
     pub fn new(blocks: SuperblockView<'a>, geometry: &'a Geometry) -> Victims<'a> {
-        let mut best = (0, 1);
-        let mut newest = 0;
-        for (_, row) in blocks.iter() {
-            newest = newest.max(row.opened);
-            let (gain, slots) = (gain(geometry, row), geometry.slots_per_superblock(row.mode));
+        Victims::after_all(blocks, geometry, Outlook::default())
+    }
+    /// The superblocks `blocks` of a drive of `geometry`, after all that `outlook` tells.
+    pub fn after_all(
+        blocks: SuperblockView<'a>,
+        geometry: &'a Geometry,
+        outlook: Outlook<'a>,
+    ) -> Victims<'a> {
+        let mut victims = Victims {
+            blocks,
+            outlook,
+            geometry,
+            best: (0, 1),
+            newest: 0,
+        };
+        for (block, row) in blocks.iter() {
+            victims.newest = victims.newest.max(row.opened);
+            let (gain, slots) = (victims.gain(block, row), victims.slots(row));
+            let best = victims.best;
             if u64::from(gain) * u64::from(best.1) > u64::from(best.0) * u64::from(slots) {
-                best = (gain, slots);
+                victims.best = (gain, slots);
             }
         }
-        Victims {
-            blocks,
-            geometry,
-            best,
-            newest,
+        victims
+    }
+    /// Slots that cleaning superblock `block`, whose record is `row`, will yield. Zero unless it is at rest.
+    fn gain(&self, block: SuperblockId, row: &SuperblockRow) -> u32 {
+        match self.outlook.is_at_rest(block, row) {
+            true => self.slots(row) - row.valid_slots,
+            false => 0,
         }
     }
     /// The same superblocks after `opened` more have been opened.
@@ -74,10 +112,10 @@ impl<'a> Victims<'a> {
     pub fn slots(&self, row: &SuperblockRow) -> u32 {
         self.geometry.slots_per_superblock(row.mode)
     }
-    /// Whether the superblock of `row` is a candidate: cleaning it yields at least one slot, and at least 1 /
+    /// Whether superblock `block`, whose record is `row`, is a candidate: cleaning it yields at least one slot, and at least 1 /
     /// [`LEAST_SHARE`] of what the emptiest superblock yields.
-    pub fn is_candidate(&self, row: &SuperblockRow) -> bool {
-        let gain = u64::from(gain(self.geometry, row));
+    pub fn is_candidate(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
+        let gain = u64::from(self.gain(block, row));
         let (best, of) = (u64::from(self.best.0), u64::from(self.best.1));
         gain > 0 && gain * of * LEAST_SHARE >= best * u64::from(self.slots(row))
     }
@@ -85,7 +123,7 @@ impl<'a> Victims<'a> {
     pub fn candidates(self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> {
         self.blocks
             .iter()
-            .filter(move |(_, row)| self.is_candidate(row))
+            .filter(move |(block, row)| self.is_candidate(*block, row))
     }
 }
 

@@ -14,7 +14,7 @@ mod greedy;
 mod random;
 
 use crate::policy::axis::axis;
-pub use contract::{GcVictim, LEAST_SHARE, Law, Victims, gain};
+pub use contract::{GcVictim, LEAST_SHARE, Law, Outlook, Victims, gain};
 
 axis! {
     "gc_victim": "which superblock garbage collection cleans next";
