@@ -644,7 +644,7 @@ mod signals {
         let folder = Folder::new("partial").with("long.fio", LONG);
         let line = "run randread-4k-qd1 --drive bench-4g --drives 2 --limit 100 --out r";
         folder.run(line).ok();
-        let mut other = folder.start("run long.fio --drive bench-4g");
+        let other = Living(folder.start("run long.fio --drive bench-4g"));
         let killed = {
             let mut child = folder.start("run long.fio --drive bench-4g");
             child.kill().unwrap();
@@ -652,8 +652,8 @@ mod signals {
             child.id()
         };
         for below in ["", "points/", "wall/", "seed-2/"] {
-            for id in [killed, other.id()] {
-                folder.write(&format!("r/{below}x.json.partial-{id}"), "half");
+            for id in [killed, other.0.id()] {
+                folder.write(&format!("r/{below}result.json.partial-{id}"), "half");
             }
         }
         let left = |id: u32| {
@@ -665,17 +665,25 @@ mod signals {
                 + usize::from(
                     folder
                         .0
-                        .join(format!("r/wall/x.json.partial-{id}"))
+                        .join(format!("r/wall/result.json.partial-{id}"))
                         .exists(),
                 )
         };
-        assert_eq!((left(killed), left(other.id())), (4, 4));
+        assert_eq!((left(killed), left(other.0.id())), (4, 4));
         // A drive that is not there is written, and its folder swept.
         fs::remove_file(folder.0.join("r/points/seed-2.json")).unwrap();
         folder.run(line).ok().says("1 of 2 runs were there already");
-        assert_eq!((left(killed), left(other.id())), (0, 4));
-        other.kill().unwrap();
-        other.wait().unwrap();
+        assert_eq!((left(killed), left(other.0.id())), (0, 4));
+    }
+
+    /// A process that is ended with its test, however that ends.
+    struct Living(Child);
+
+    impl Drop for Living {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
     }
 
     /// Where the terminal is closed, the signal is what ended the command, not the output that nobody reads.
@@ -734,7 +742,7 @@ mod signals {
         let some = LONG.replace("io_size=64t", "number_ios=30000");
         let folder = Folder::new("deleted").with("some.fio", &some);
         let child = folder.start("run some.fio --drive bench-4g --drives 4 --threads 1 --out r");
-        wait_until(|| folder.files("r/points") >= 1);
+        wait_until(|| folder.0.join("r/points/seed-1.json").exists());
         fs::remove_dir_all(folder.0.join("r")).unwrap();
         let ran = Ran::from(child.wait_with_output().unwrap());
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);

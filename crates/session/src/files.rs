@@ -193,16 +193,16 @@ const PARTIAL: &str = ".partial-";
 /// Age from which a file that is being written is taken as left behind, whichever process has its number by now.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
 
-/// Removes what ended processes have left in `folder`: files that they were writing ([`write`]). Such a file is left behind
-/// where no process has the number in its name, or where it is older than a day. What cannot be removed stays.
-pub(crate) fn sweep(folder: &Path) {
+/// Removes what ended processes have left in `folder`: files that they were writing ([`write`]) under the names for which
+/// `is_own`. Such a file is left behind where no process has the number in its name, or where it is older than a day. What
+/// cannot be removed stays.
+pub(crate) fn sweep(folder: &Path, is_own: impl Fn(&str) -> bool) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let process = name
-            .rsplit_once(PARTIAL)
-            .and_then(|(_, id)| id.parse().ok());
-        let Some(process) = process else {
+        let parts = name.rsplit_once(PARTIAL);
+        let parts = parts.and_then(|(whole, id)| Some((whole, id.parse().ok()?)));
+        let Some((_, process)) = parts.filter(|(whole, _)| is_own(whole)) else {
             continue;
         };
         let written = fs::symlink_metadata(&path).and_then(|file| file.modified());
@@ -242,6 +242,7 @@ pub type Page = (PathBuf, Vec<u8>);
 /// # Errors
 /// [`FileError`] of the first that cannot be written.
 pub fn write(folder: &Path, pages: &[Page]) -> Result<(), FileError> {
+    sweep_before(folder, pages);
     let mut written = Vec::new();
     let result = write_partial(folder, pages, &mut written);
     let result = result.and_then(|()| {
@@ -279,21 +280,26 @@ fn write_partial(
         let partial = PathBuf::from(partial);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).map_err(FileError::of(parent))?;
-        sweep_once(parent);
         written.push((partial.clone(), path));
         write_through(&partial, content).map_err(FileError::of(&partial))
     })
 }
 
-/// Sweeps `folder` where this process has not yet done so.
-fn sweep_once(folder: &Path) {
+/// Sweeps the folders of `pages` below `folder`, under the names of the pages, where this process has not yet done so.
+fn sweep_before(folder: &Path, pages: &[Page]) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-    let is_new = match SWEPT.lock() {
-        Ok(mut swept) => swept.insert(folder.to_owned()),
-        Err(_) => false,
-    };
-    if is_new {
-        sweep(folder);
+    let mut new = BTreeSet::new();
+    if let Ok(mut swept) = SWEPT.lock() {
+        let parents = pages.iter().map(|(name, _)| folder.join(name));
+        let parents = parents.filter_map(|path| path.parent().map(Path::to_owned));
+        new.extend(parents.filter(|parent| swept.insert(parent.clone())));
+    }
+    for parent in new {
+        let is_page = |whole: &str| {
+            let path = parent.join(whole);
+            pages.iter().any(|(name, _)| folder.join(name) == path)
+        };
+        sweep(&parent, is_page);
     }
 }
 
@@ -417,7 +423,7 @@ mod tests {
         let never = [format!("a{PARTIAL}0"), format!("a{PARTIAL}{}", u32::MAX)];
         let others = ["a", "a.partial-", "a.partial-1x", "a.partial-9999999999"].map(String::from);
         let all = [&living, &own, &of_first, &old, &gone, &never[0], &never[1]];
-        for name in all.into_iter().chain(&others) {
+        for name in all.iter().copied().chain(&others) {
             fs::write(folder.0.join(name), "x").unwrap();
         }
         let file = File::options()
@@ -432,13 +438,25 @@ mod tests {
             names.sort();
             names
         };
-        sweep(&folder.0);
+        sweep(&folder.0, |whole| whole == "c");
+        assert_eq!(
+            folder.names().len(),
+            all.len() + others.len(),
+            "names of others"
+        );
+        sweep(&folder.0, |whole| ["a", "b"].contains(&whole));
         assert_eq!(folder.names(), stay(&[&living, &own, &of_first]));
         child.kill().unwrap();
         child.wait().unwrap();
-        sweep(&folder.0);
+        sweep(&folder.0, |_| true);
         assert_eq!(folder.names(), stay(&[&own, &of_first]));
-        sweep(&folder.0.join("none"));
+        // A page that is written takes what is left of it along, and nothing of others.
+        for name in [&gone, &format!("d{PARTIAL}{}", i32::MAX)] {
+            fs::write(folder.0.join(name), "x").unwrap();
+        }
+        write(&folder.0, &[page("a", "x")]).unwrap();
+        fs::remove_file(folder.0.join(format!("d{PARTIAL}{}", i32::MAX))).unwrap();
+        assert_eq!(folder.names(), stay(&[&of_first]));
     }
 
     /// In pieces or as a whole, the checksum is the same; one bit changes it.

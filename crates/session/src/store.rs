@@ -33,6 +33,8 @@ pub struct Store {
     folder: Option<PathBuf>,
     kind: &'static str,
     with_results: bool,
+    /// Text of the file that says what the folder is for, where that is not written yet.
+    mark: Option<String>,
     /// What the front end decides of the files of a result.
     front_end: Value,
     /// Size limit of a result (bytes).
@@ -215,14 +217,31 @@ impl Store {
     /// # Errors
     /// [`StoreError`] where the folder belongs to something else, has results in another form, or cannot be written.
     pub fn open(folder: &Path, kind: &'static str, name: &str) -> Result<Store, StoreError> {
+        let mut store = Store::open_for_one(folder, kind, name)?;
+        if let Some(text) = store.mark.take() {
+            files::write(folder, &[(MARK.into(), text.into_bytes())])?;
+            store.have(folder.join(MARK));
+        }
+        Ok(store)
+    }
+
+    /// The same for a single result, before which nothing is written.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_for_one(
+        folder: &Path,
+        kind: &'static str,
+        name: &str,
+    ) -> Result<Store, StoreError> {
         let mark = folder.join(MARK);
         let owner = json!({ "form": FORM, "kind": kind, "name": name });
         let folder = folder.to_owned();
+        files::check_folder(&folder)?;
         for below in ["points", "wall"] {
             files::check_folder(&folder.join(below))?;
-            files::sweep(&folder.join(below));
         }
-        files::sweep(&folder);
+        let mut store = Store::in_memory(kind);
         if files::is_file(&mark) {
             let text = files::read_text(&mark)?;
             let whose: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -235,17 +254,17 @@ impl Store {
                 let whose = whose.trim_end().to_owned();
                 return Err(StoreError::Taken { folder, whose });
             }
+            for below in ["", "points", "wall"] {
+                files::sweep(&folder.join(below), |_| true);
+            }
+            store.have(mark);
         } else if files::is_folder(&folder.join("points")) {
             return Err(StoreError::OtherForm { folder });
         } else {
-            let text = results::text(&owner);
-            files::write(&folder, &[(MARK.into(), text.into_bytes())])?;
+            store.mark = Some(results::text(&owner));
         }
-        Ok(Store {
-            folder: Some(folder),
-            written: Mutex::new(vec![mark]),
-            ..Store::in_memory(kind)
-        })
+        store.folder = Some(folder);
+        Ok(store)
     }
 
     /// Results of this run alone, of the `kind`: nothing is written.
@@ -254,6 +273,7 @@ impl Store {
             folder: None,
             kind,
             with_results: false,
+            mark: None,
             front_end: Value::Null,
             most_bytes: MOST_RESULT_MIB << 20,
             written: Mutex::default(),
@@ -438,7 +458,14 @@ impl Store {
         if let Some(folder) = &self.folder {
             files::remove(&folder.join(Store::file(name)))?;
         }
-        self.write(pages)
+        self.write(&self.marked(pages.to_vec()))
+    }
+
+    /// `pages`, with the file that says what the folder is for where that is not written yet.
+    fn marked(&self, mut pages: Vec<Page>) -> Vec<Page> {
+        let mark = self.mark.iter();
+        pages.extend(mark.map(|text| (MARK.into(), text.clone().into_bytes())));
+        pages
     }
 
     /// Stores what `setup` came to under `name`, with the `values` computed from that, and `pages` of it.
@@ -464,7 +491,7 @@ impl Store {
         if let Some(folder) = &self.folder {
             // A folder that was deleted is not made anew with what happens to end after that.
             let mark = folder.join(MARK);
-            if !files::is_file(&mark) {
+            if self.mark.is_none() && !files::is_file(&mark) {
                 return Err(StoreError::Gone { path: mark });
             }
             let of_page = |(path, content): &Page| {
@@ -477,7 +504,7 @@ impl Store {
                 "files": made.pages.iter().map(of_page).collect::<Map<String, Value>>(),
                 "result": result,
             });
-            let mut pages = made.pages;
+            let mut pages = self.marked(made.pages);
             let wall = with_checksum(&mut wall.clone().into());
             pages.push((Store::wall_file(name).into(), wall.into_bytes()));
             // The last one: it says that the others are there.

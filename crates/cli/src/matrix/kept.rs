@@ -23,7 +23,11 @@ pub fn store(out: Option<&Path>, kind: &'static str, name: &str) -> Result<Store
 /// The store of the only run or life of the `kind`. `logs` says whether its files have a log of calibration in any case.
 /// Another one takes its place, so the folder has no name.
 pub fn store_of_one(out: Option<&Path>, kind: &'static str, logs: bool) -> Result<Store> {
-    Ok(store(out, kind, "")?.by_front_end(decides(logs)))
+    let store = match out {
+        Some(folder) => Store::open_for_one(folder, kind, "")?,
+        None => Store::in_memory(kind),
+    };
+    Ok(store.by_front_end(decides(logs)))
 }
 
 /// What this command decides of the files of a result.
