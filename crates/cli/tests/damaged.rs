@@ -296,7 +296,7 @@ fn damaged_store(folder: &Folder, whole: &Whole, seed: u64) {
             path.display()
         );
     }
-    if seed % 4 == 0 {
+    if seed.is_multiple_of(4) {
         let again = folder.run(&whole.line);
         again.check(&replay);
         assert_eq!((again.code, &again.out), (Some(0), &whole.out), "{replay}");
