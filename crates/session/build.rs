@@ -1,4 +1,5 @@
-//! Puts the commit into the binary, so that every result says which code made it, and says where the shipped studies
+//! Puts the commit into the binary, so that every result says which code made it, with the compiler and its settings, by
+//! which results are told apart that are kept, and says where the shipped studies
 //! and job files are, which are compiled into the crate: in its own folder when it is built from a package, and at the
 //! top of the repository otherwise. Those in the crate are symbolic links, which not every system checks out as such.
 // A build script is told by its environment.
@@ -12,6 +13,8 @@ fn main() {
         "cargo::rustc-env=FIRSTREAD_COMMIT={}",
         commit().unwrap_or_else(|| "unknown".into())
     );
+    println!("cargo::rustc-env=FIRSTREAD_BUILT_BY={}", built_by());
+    println!("cargo::rerun-if-env-changed=RUSTFLAGS");
     let crate_folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the folder");
     let crate_folder = Path::new(&crate_folder);
     for (name, own, top) in [
@@ -32,6 +35,27 @@ fn main() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
+}
+
+/// The compiler, the target, the profile and the flags of this build.
+fn built_by() -> String {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let rustc = Command::new(variable("RUSTC")).arg("--version").output();
+    let rustc = rustc.map_or_else(
+        |_| "rustc unknown".into(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    );
+    // Cargo tells a profile of another name only by its folder: `target/swarm/build/firstread-session-…/out`.
+    let out = variable("OUT_DIR");
+    let folder = Path::new(&out).ancestors().nth(3);
+    let profile = folder.and_then(Path::file_name).unwrap_or_default();
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ");
+    format!(
+        "{rustc}, {}, profile {} at level {}, flags `{flags}`",
+        variable("TARGET"),
+        profile.to_string_lossy(),
+        variable("OPT_LEVEL"),
+    )
 }
 
 /// What decides what the program computes.

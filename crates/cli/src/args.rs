@@ -432,10 +432,10 @@ pub struct OutputArgs {
     pub form: FormArgs,
     /// Also keep the result, the latency distribution and the calibration log in files there
     ///
-    /// Of several runs (lists of values, --drives, compare) it has the tables, and the result of each run from when that
-    /// run ended: the same command, after any end, finds those and runs what is not there yet. A result is found by all
-    /// that made it: workload, drive, conditions, seeds, limits and this program. What differs or is damaged is run
-    /// anew, and that is said.
+    /// The same command finds the result there, and says so. Of several runs (lists of values, --drives, compare) the
+    /// folder has the tables, and the result of each run from when that run ended: the same command, after any end,
+    /// finds those and runs what is not there yet. A result is found by all that made it: workload, drive, conditions,
+    /// seeds, limits and this program. What differs or is damaged is run anew, and that is said.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

@@ -70,6 +70,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // Asked while it is one: later it may have been closed.
+    streams::was_terminal();
     let result = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Compare(args) => {

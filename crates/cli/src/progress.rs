@@ -87,7 +87,7 @@ impl Drop for Bar {
 }
 
 /// How far a life is, in words.
-pub fn of_life(progress: LifeProgress) -> String {
+fn of_life(progress: LifeProgress) -> String {
     match progress {
         LifeProgress::Lives {
             rate,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use firstread_drive::Ended;
-use firstread_session::simulate::simulate;
 use firstread_session::{
-    Choices, Error, Finished, Input, Matrix, Point, Setup, Simulation, files, results,
+    Alone, Choices, Error, Finished, Input, Kept, Matrix, Outcome, Point, Setup, Simulation, Store,
+    files, results,
 };
 use serde_json::{Map, Value};
 
@@ -108,32 +108,79 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if seeds.len() > 1 {
         return run_drives(args, &setup, &seeds);
     }
-    let bar = Bars::default().add(input.title(), setup.requests());
-    let outcome = simulate(&setup, &mut |progress| bar.show(progress));
-    drop(bar);
-    let outcome = match outcome {
-        Err(Error::Interrupted) => {
-            return Err(Interrupted(" in the burn-in, before the first request".into()).into());
-        }
-        outcome => outcome?,
+    run_one(args, setup)
+}
+
+/// Runs it on one drive.
+fn run_one(args: &RunArgs, setup: Setup) -> Result<()> {
+    let point = Point {
+        name: "run".into(),
+        ..Point::new(Arc::clone(&setup.input).title(), setup)
     };
+    let store = kept::store_of_one(args.output.out.as_deref(), "run", args.calibration_log)?;
+    let made = |point: &Point, finished: &Finished| match finished {
+        Finished::Run(outcome) => (
+            summary(&point.setup, finished),
+            output::pages(&point.setup, outcome, args.calibration_log),
+        ),
+        Finished::Life(_) => (Map::new(), Vec::new()),
+    };
+    let alone = match point.alone(&Bars::default(), &store, made) {
+        Err(Error::Interrupted) => {
+            let burn_in = match point.setup.burn_in {
+                Some(_) => " in the burn-in,",
+                None => "",
+            };
+            return Err(Interrupted(format!("{burn_in} before the first request")).into());
+        }
+        alone => alone?,
+    };
+    kept::tell_found_alone(&point.label, &alone, "run");
+    match &alone {
+        Alone::Found(kept) => show_found(args, &store, &point.setup, kept),
+        Alone::Ran(Finished::Run(outcome), _) => show_run(args, &point.setup, outcome),
+        Alone::Ran(Finished::Life(_), _) => bail!("a life was lived in place of a run"),
+    }
+}
+
+/// Prints a run that was found, as it was printed when it was run.
+fn show_found(args: &RunArgs, store: &Store, setup: &Setup, kept: &Kept) -> Result<()> {
+    let run = Run {
+        setup,
+        label: setup.input.name(),
+        kept,
+        summary: Summary::read(kept)?,
+    };
+    warn_of(&run);
+    print_switched_off([setup].into_iter());
+    match args.output.form.form() {
+        Form::Json => data(&store.page("result.json")?)?,
+        Form::Human => {
+            data(&store.page("report.txt")?)?;
+            if args.calibration_log {
+                data(&format!("\n{}", store.page("calibration.txt")?))?;
+            }
+        }
+    }
+    check_ends([(run.label, run.summary.end_of_life.as_deref())].into_iter())
+}
+
+/// Prints a run, or what there was of it until it was interrupted.
+fn show_run(args: &RunArgs, setup: &Setup, outcome: &Outcome) -> Result<()> {
     let notices: Vec<String> = outcome.notices.iter().map(ToString::to_string).collect();
     let completed = outcome.stats.ended == Ended::Completed;
-    print_warnings(&setup, &notices, outcome.stats.requests, completed);
-    print_switched_off([&setup].into_iter());
-    if let Some(folder) = &args.output.out {
-        files::write(folder, &output::pages(&setup, &outcome))?;
-    }
-    let (_, wall) = results::result_and_wall(&setup, &outcome, false);
+    print_warnings(setup, &notices, outcome.stats.requests, completed);
+    print_switched_off([setup].into_iter());
+    let (_, wall) = results::result_and_wall(setup, outcome, false);
     match args.output.form.form() {
         Form::Json => {
-            let whole = results::Whole::new(&setup, &outcome, args.calibration_log);
+            let whole = results::Whole::new(setup, outcome, args.calibration_log);
             written(|out| whole.write(out))?;
         }
         Form::Human => {
-            data(&human::report(&setup, &outcome))?;
+            data(&human::report(setup, outcome))?;
             if args.calibration_log {
-                data(&format!("\n{}", calibration::summary(&outcome)))?;
+                data(&format!("\n{}", calibration::summary(outcome)))?;
             }
         }
     }

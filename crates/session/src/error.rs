@@ -235,6 +235,26 @@ pub enum StoreError {
         /// What it should be a result of: a study.
         kind: &'static str,
     },
+    /// A folder is in the place of a result.
+    #[error("{path}: is a folder, in the place of a result; delete it, or choose another folder", path = path.display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A result is larger than any that would be read.
+    #[error(
+        "{path}: a result of {bytes} bytes is too large to be kept, which {most_bytes} bytes at most are; report jobs \
+         together by `group_reporting`",
+        path = path.display()
+    )]
+    TooLarge {
+        /// The file that it would be.
+        path: PathBuf,
+        /// Its size (bytes).
+        bytes: u64,
+        /// The size limit (bytes).
+        most_bytes: u64,
+    },
     /// A file that was there in this run is gone.
     #[error("{path}: was deleted while results were written beside it; run the command again", path = path.display())]
     Gone {

@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
+use std::sync::Mutex;
+use std::time::Duration;
 
 use thiserror::Error;
 use twox_hash::xxhash3_128::Hasher;
@@ -109,6 +111,51 @@ pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
+/// Whether anything is at `path`.
+pub(crate) fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// The bytes of the file at `path`, at most `most_bytes`.
+///
+/// # Errors
+/// [`FileError`] where it cannot be read, and none where it is larger.
+pub(crate) fn read_up_to(path: &Path, most_bytes: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let file = open(path)?;
+    let len = file.metadata().map_err(FileError::of(path))?.len();
+    if len > most_bytes {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(most_bytes + 1).read_to_end(&mut bytes);
+    read.map_err(FileError::of(path))?;
+    Ok((bytes.len() as u64 <= most_bytes).then_some(bytes))
+}
+
+/// Removes the file at `path`, if there is one.
+pub(crate) fn remove(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::of(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// That the folder at `path` is one, if anything is there.
+///
+/// # Errors
+/// [`FileError`] where it is a file.
+pub(crate) fn check_folder(path: &Path) -> Result<(), FileError> {
+    match is_there(path) && !path.is_dir() {
+        true => Err(FileError::of(path)(io::ErrorKind::NotADirectory.into())),
+        false => Ok(()),
+    }
+}
+
+/// A checksum of `bytes`, 16 bytes.
+pub(crate) fn checksum_bytes(bytes: &[u8]) -> [u8; 16] {
+    Hasher::oneshot(bytes).to_be_bytes()
+}
+
 /// A checksum of `bytes`, 32 hexadecimal digits. It tells contents apart that differ by chance or by an edit; it is no
 /// protection from someone who forges them.
 pub(crate) fn checksum(bytes: &[u8]) -> String {
@@ -116,7 +163,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
 }
 
 /// The same of all of `input`, which is read in pieces.
-pub(crate) fn checksum_of(mut input: impl Read) -> io::Result<String> {
+fn checksum_of(mut input: impl Read) -> io::Result<String> {
     let mut hasher = Hasher::new();
     let mut piece = vec![0; 1 << 20];
     loop {
@@ -141,16 +188,61 @@ pub(crate) fn checksum_of_program() -> io::Result<String> {
     checksum_of(running.or_else(|_| File::open(std::env::current_exe()?))?)
 }
 
+/// What stands in the name of a file that is being written between the name that it is for and the number of the process.
+const PARTIAL: &str = ".partial-";
+/// Age from which a file that is being written is taken as left behind, whichever process has its number by now.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
+
+/// Removes what ended processes have left in `folder`: files that they were writing ([`write`]) under the names for which
+/// `is_own`. Such a file is left behind where no process has the number in its name, or where it is older than a day. What
+/// cannot be removed stays.
+pub(crate) fn sweep(folder: &Path, is_own: impl Fn(&str) -> bool) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let parts = name.rsplit_once(PARTIAL);
+        let parts = parts.and_then(|(whole, id)| Some((whole, id.parse().ok()?)));
+        let Some((_, process)) = parts.filter(|(whole, _)| is_own(whole)) else {
+            continue;
+        };
+        let written = fs::symlink_metadata(&path).and_then(|file| file.modified());
+        let age = written.map(|written| written.elapsed().unwrap_or_default());
+        if !lives(process) || age.is_ok_and(|age| age > LEFT_BEHIND) {
+            // Another process may have removed it.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Whether a process with this number lives on this machine; true where the system does not tell.
+fn lives(process: u32) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        use rustix::process::{Pid, test_kill_process};
+        let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+        // A process of another user is there and may not be asked.
+        pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = process;
+        true
+    }
+}
+
 /// A file to be written: path below the output folder, and content.
 pub type Page = (PathBuf, Vec<u8>);
 
 /// Writes `pages` below `folder`. Each file appears complete or not at all, even if the power fails.
 /// Every file is first written and synced under a temporary name. The files are renamed in their order after
-/// all of them are on disk, so the last one says that the others are there. Temporary files are removed where that fails.
+/// all of them are on disk, so the last one says that the others are there. Temporary files are removed where that fails,
+/// and by the next process that writes to their folder where this one is killed.
 ///
 /// # Errors
 /// [`FileError`] of the first that cannot be written.
 pub fn write(folder: &Path, pages: &[Page]) -> Result<(), FileError> {
+    sweep_before(folder, pages);
     let mut written = Vec::new();
     let result = write_partial(folder, pages, &mut written);
     let result = result.and_then(|()| {
@@ -184,13 +276,31 @@ fn write_partial(
             return Err(FileError::of(&path)(error));
         }
         let mut partial = path.clone().into_os_string();
-        partial.push(format!(".partial-{}", std::process::id()));
+        partial.push(format!("{PARTIAL}{}", std::process::id()));
         let partial = PathBuf::from(partial);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).map_err(FileError::of(parent))?;
         written.push((partial.clone(), path));
         write_through(&partial, content).map_err(FileError::of(&partial))
     })
+}
+
+/// Sweeps the folders of `pages` below `folder`, under the names of the pages, where this process has not yet done so.
+fn sweep_before(folder: &Path, pages: &[Page]) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut new = BTreeSet::new();
+    if let Ok(mut swept) = SWEPT.lock() {
+        let parents = pages.iter().map(|(name, _)| folder.join(name));
+        let parents = parents.filter_map(|path| path.parent().map(Path::to_owned));
+        new.extend(parents.filter(|parent| swept.insert(parent.clone())));
+    }
+    for parent in new {
+        let is_page = |whole: &str| {
+            let path = parent.join(whole);
+            pages.iter().any(|(name, _)| folder.join(name) == path)
+        };
+        sweep(&parent, is_page);
+    }
 }
 
 /// Writes `content` to `path`, and waits until it is on the disk.
@@ -209,7 +319,7 @@ fn sync_folder(folder: &Path) {
 }
 
 /// Whether this process was started with the signal of a closed terminal ignored, as `nohup` does; false where the system
-/// does not tell.
+/// does not tell. Linux does, by a file; elsewhere only calls tell that no safe library has.
 pub fn ignores_hangup() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
@@ -294,6 +404,59 @@ mod tests {
         assert_ne!(file_number(), number_before);
         assert_eq!(fs::read_to_string(&path).unwrap(), "later");
         assert_eq!(folder.names(), ["a"]);
+    }
+
+    /// Of files that were being written those are removed whose process is gone, or that are old; and nothing else.
+    #[test]
+    #[cfg(unix)]
+    fn sequence_what_ended_processes_left_is_removed() {
+        let folder = Folder::new("left");
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
+        let living = format!("a{PARTIAL}{}", child.id());
+        let own = format!("a{PARTIAL}{}", std::process::id());
+        // Process 1 lives, and belongs to another user as a rule.
+        let (of_first, old) = (format!("a{PARTIAL}1"), format!("b{PARTIAL}1"));
+        let gone = format!("a{PARTIAL}{}", i32::MAX);
+        let never = [format!("a{PARTIAL}0"), format!("a{PARTIAL}{}", u32::MAX)];
+        let others = ["a", "a.partial-", "a.partial-1x", "a.partial-9999999999"].map(String::from);
+        let all = [&living, &own, &of_first, &old, &gone, &never[0], &never[1]];
+        for name in all.iter().copied().chain(&others) {
+            fs::write(folder.0.join(name), "x").unwrap();
+        }
+        let file = File::options()
+            .write(true)
+            .open(folder.0.join(&old))
+            .unwrap();
+        let two_days_ago = std::time::SystemTime::now() - 2 * LEFT_BEHIND;
+        file.set_modified(two_days_ago).unwrap();
+        let stay = |kept: &[&String]| {
+            let mut names: Vec<String> = kept.iter().map(ToString::to_string).collect();
+            names.extend(others.clone());
+            names.sort();
+            names
+        };
+        sweep(&folder.0, |whole| whole == "c");
+        assert_eq!(
+            folder.names().len(),
+            all.len() + others.len(),
+            "names of others"
+        );
+        sweep(&folder.0, |whole| ["a", "b"].contains(&whole));
+        assert_eq!(folder.names(), stay(&[&living, &own, &of_first]));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        sweep(&folder.0, |_| true);
+        assert_eq!(folder.names(), stay(&[&own, &of_first]));
+        // A page that is written takes what is left of it along, and nothing of others.
+        for name in [&gone, &format!("d{PARTIAL}{}", i32::MAX)] {
+            fs::write(folder.0.join(name), "x").unwrap();
+        }
+        write(&folder.0, &[page("a", "x")]).unwrap();
+        fs::remove_file(folder.0.join(format!("d{PARTIAL}{}", i32::MAX))).unwrap();
+        assert_eq!(folder.names(), stay(&[&of_first]));
     }
 
     /// In pieces or as a whole, the checksum is the same; one bit changes it.

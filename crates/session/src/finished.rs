@@ -1,5 +1,7 @@
 //! What a point of a matrix came to.
 
+use firstread_drive::Ended;
+
 use crate::life::{Life, LifeOutcome};
 use crate::simulate::Outcome;
 
@@ -10,6 +12,16 @@ pub enum Finished {
     Run(Box<Outcome>),
     /// A life.
     Life(Box<FinishedLife>),
+}
+
+impl Finished {
+    /// Whether it ended by itself, and was not interrupted.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Finished::Run(outcome) => outcome.stats.ended != Ended::Interrupted,
+            Finished::Life(of) => !of.outcome.interrupted,
+        }
+    }
 }
 
 /// A life that was lived.

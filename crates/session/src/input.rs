@@ -12,6 +12,7 @@ use firstread_workload::{
 };
 use serde_json::{Value, json};
 
+use crate::content::Content;
 use crate::error::{Error, Given, NotATrace, TraceArg};
 use crate::files::{self, FileError};
 use crate::names::Unknown;
@@ -123,8 +124,8 @@ pub struct Trace {
     source: Source,
     /// Format options; the capacity is filled in later.
     options: TraceOptions,
-    /// Checksum of its content, once that was asked for.
-    content: OnceLock<String>,
+    /// Its content, once that was asked for: from then on it is read only as long as it has just that.
+    content: OnceLock<Content>,
 }
 
 #[derive(Debug)]
@@ -364,7 +365,8 @@ impl Input {
 }
 
 impl Trace {
-    /// Reads it from its beginning, for a drive of `capacity_bytes`.
+    /// Reads it from its beginning, for a drive of `capacity_bytes`. Once its result is to be kept, a file that was
+    /// changed since then is an error of the reader.
     ///
     /// # Errors
     /// [`Error`] where its file cannot be opened, or its first records are not a trace.
@@ -373,7 +375,12 @@ impl Trace {
             capacity_bytes,
             ..self.options
         };
-        Ok(TraceReader::open(&self.name, self.source.read()?, options)?)
+        let source = self.source.read()?;
+        let source: Box<dyn Read + '_> = match self.content.get() {
+            Some(content) => Box::new(content.again(source)),
+            None => source,
+        };
+        Ok(TraceReader::open(&self.name, source, options)?)
     }
 
     /// All that its records depend on: the content of its file, and how that is read. The file is read for it, once.
@@ -384,7 +391,7 @@ impl Trace {
         let content = match self.content.get() {
             Some(content) => content,
             None => {
-                let content = files::checksum_of(self.source.read()?);
+                let content = Content::of(self.source.read()?);
                 let content = content.map_err(FileError::named(&*self.name))?;
                 self.content.get_or_init(|| content)
             }
@@ -401,7 +408,7 @@ impl Trace {
             device,
         } = self.options;
         Ok(json!({
-            "content": content,
+            "content": content.checksum(),
             "format": format.map(|format| format.name),
             "columns": columns.map(|columns| format!("{columns:?}")),
             "wrap": wrap,

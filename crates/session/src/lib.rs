@@ -30,6 +30,7 @@
 
 mod choice;
 pub mod conditions;
+mod content;
 mod error;
 pub mod files;
 mod finished;
@@ -55,7 +56,7 @@ pub use files::FileError;
 pub use finished::{Finished, FinishedLife};
 pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
 pub use interrupt::Interrupt;
-pub use matrix::{Matrix, Point, Results, Watch, crossed};
+pub use matrix::{Alone, Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
 pub use setup::{

@@ -31,7 +31,6 @@
 
 use std::collections::BTreeMap;
 
-use firstread_drive::Ended;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -86,6 +85,54 @@ impl Point {
             None => inputs_by(program, &self.setup),
             Some(terms) => inputs_of_life(program, &self.setup, terms),
         }
+    }
+
+    /// Its result where it is alone: as `store` has it, or run now, with the values for tables and the files that `made`
+    /// makes of it. What was interrupted has its files, and is not found later.
+    ///
+    /// # Errors
+    /// As [`Matrix::kept`], without the label. [`Error::Interrupted`] where there is nothing to report.
+    pub fn alone(
+        &self,
+        watch: &dyn Watch,
+        store: &Store,
+        made: impl Fn(&Point, &Finished) -> (Map<String, Value>, Vec<Page>),
+    ) -> Result<Alone, Error> {
+        let matrix = Matrix {
+            points: std::slice::from_ref(self),
+            threads: None,
+            watch,
+        };
+        let inputs = self.found_by(store)?;
+        let how = match store.search(&self.name, &inputs)? {
+            Search::Found(kept) => return Ok(Alone::Found(kept)),
+            Search::Nothing => How::Run,
+            Search::Not(why) => How::RunAnew(why),
+        };
+        let finished = matrix.run_or_part(self, &mut Shared::new(1))?;
+        let finished = finished.ok_or(Error::Interrupted)?;
+        if store.is_written() {
+            let (values, pages) = made(self, &finished);
+            let made = Made {
+                setup: &self.setup,
+                finished: &finished,
+                values,
+                pages,
+            };
+            match finished.is_whole() {
+                true => drop(store.keep(&self.name, &inputs, made, how.clone())?),
+                false => store.write_part(&self.name, &made.pages)?,
+            }
+        }
+        Ok(Alone::Ran(finished, how))
+    }
+
+    /// All that its result is found by in `store`.
+    fn found_by(&self, store: &Store) -> Result<Value, Error> {
+        Ok(match store.is_written() {
+            true => store.found_by(self.inputs(program::identity()?)?),
+            false => Value::Null,
+        })
     }
 
     /// A name of a file, made of `label` and the seed of a drive.
@@ -254,10 +301,7 @@ impl Matrix<'_> {
         shared: &mut Shared,
     ) -> Result<Option<Kept>, Error> {
         let point = &self.points[run[0]];
-        let inputs = match store.is_written() {
-            true => point.inputs(program::identity()?)?,
-            false => Value::Null,
-        };
+        let inputs = point.found_by(store)?;
         let mut how = How::Run;
         for same in run.iter().map(|&i| &self.points[i]) {
             match store.search(&same.name, &inputs)? {
@@ -289,11 +333,17 @@ impl Matrix<'_> {
 
     /// Runs `point`, or lives it. None where that is interrupted.
     fn run(&self, point: &Point, shared: &mut Shared) -> Result<Option<Finished>, Error> {
+        let finished = self.run_or_part(point, shared)?;
+        Ok(finished.filter(Finished::is_whole))
+    }
+
+    /// The same, with what there was until it was interrupted. None where it had not begun.
+    fn run_or_part(&self, point: &Point, shared: &mut Shared) -> Result<Option<Finished>, Error> {
         if point.setup.interrupt.is_asked() {
             return Ok(None);
         }
         if let Some(terms) = point.life {
-            return self.live(point, terms);
+            return Ok(Some(self.live(point, terms)?));
         }
         let mut progress = self.watch.begin(point);
         let prepared = match shared.prepared(&point.setup, &mut *progress) {
@@ -301,26 +351,23 @@ impl Matrix<'_> {
             prepared => prepared?,
         };
         let outcome = prepared.simulate(&point.setup, &mut *progress)?;
-        let whole = outcome.stats.ended != Ended::Interrupted;
-        Ok(whole.then(|| Finished::Run(outcome.into())))
+        Ok(Some(Finished::Run(outcome.into())))
     }
 
-    /// Lives `point` as `terms` ask. None where that is interrupted.
-    fn live(&self, point: &Point, terms: Terms) -> Result<Option<Finished>, Error> {
+    /// Lives `point` as `terms` ask.
+    fn live(&self, point: &Point, terms: Terms) -> Result<Finished, Error> {
         let mut progress = self.watch.begin_life(point);
         let life = Life {
             setup: point.setup.clone(),
             terms,
         };
         let (outcome, wall_s) = timed(|| life.live(&mut *progress));
-        let outcome = outcome?;
-        let of = |outcome| FinishedLife {
+        let of = FinishedLife {
             life,
-            outcome,
+            outcome: outcome?,
             wall_s,
         };
-        let whole = !outcome.interrupted;
-        Ok(whole.then(|| Finished::Life(of(outcome).into())))
+        Ok(Finished::Life(of.into()))
     }
 
     /// The points of each simulation, in the order of their first point: those with the same inputs share one.
@@ -377,6 +424,15 @@ impl Shared {
         }
         Ok(prepared)
     }
+}
+
+/// What a point came to that is alone.
+#[derive(Debug)]
+pub enum Alone {
+    /// Its result was in the store.
+    Found(Box<Kept>),
+    /// It was run, or a part of it where that was interrupted.
+    Ran(Finished, How),
 }
 
 /// Indices of `points`, those together that can share a drive: the same drive in the same state, burnt in by the same

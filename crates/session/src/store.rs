@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, StoreError};
-use crate::files::{self, FileError, Page};
+use crate::files::{self, Page};
 use crate::finished::Finished;
 use crate::input::Input;
 use crate::life::{self, Terms};
@@ -23,6 +23,9 @@ use crate::setup::{BurnInSetup, Setup};
 const FORM: u64 = 2;
 /// The file by which a folder is known as a store.
 const MARK: &str = "store.json";
+/// Size limit of a result (MiB): what is larger is neither kept nor read. That of 4,096 jobs of reads, which are as many
+/// as a job file may have, has 31 MB.
+const MOST_RESULT_MIB: u64 = 1024;
 
 /// A folder of results, or results that are kept for this run alone.
 #[derive(Debug)]
@@ -30,6 +33,12 @@ pub struct Store {
     folder: Option<PathBuf>,
     kind: &'static str,
     with_results: bool,
+    /// Text of the file that says what the folder is for, where that is not written yet.
+    mark: Option<String>,
+    /// What the front end decides of the files of a result.
+    front_end: Value,
+    /// Size limit of a result (bytes).
+    most_bytes: u64,
     /// Files of this run that have to be there at its end.
     written: Mutex<Vec<PathBuf>>,
 }
@@ -43,8 +52,10 @@ pub struct Kept {
     pub ended: String,
     /// Run time (s); 0 if it is unknown.
     pub wall_s: f64,
-    /// Run time and memory, as results have them.
+    /// Run time and memory, as results have them; empty if they are unknown.
     pub wall: Map<String, Value>,
+    /// Why run time and memory of a result that was found are unknown.
+    pub no_wall: Option<String>,
     /// Whether it was found.
     pub how: How,
     /// Its whole result as text, without run time and memory; empty unless [`Store::with_results`] asks for it.
@@ -206,9 +217,31 @@ impl Store {
     /// # Errors
     /// [`StoreError`] where the folder belongs to something else, has results in another form, or cannot be written.
     pub fn open(folder: &Path, kind: &'static str, name: &str) -> Result<Store, StoreError> {
+        let mut store = Store::open_for_one(folder, kind, name)?;
+        if let Some(text) = store.mark.take() {
+            files::write(folder, &[(MARK.into(), text.into_bytes())])?;
+            store.have(folder.join(MARK));
+        }
+        Ok(store)
+    }
+
+    /// The same for a single result, before which nothing is written.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_for_one(
+        folder: &Path,
+        kind: &'static str,
+        name: &str,
+    ) -> Result<Store, StoreError> {
         let mark = folder.join(MARK);
         let owner = json!({ "form": FORM, "kind": kind, "name": name });
         let folder = folder.to_owned();
+        files::check_folder(&folder)?;
+        for below in ["points", "wall"] {
+            files::check_folder(&folder.join(below))?;
+        }
+        let mut store = Store::in_memory(kind);
         if files::is_file(&mark) {
             let text = files::read_text(&mark)?;
             let whose: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -218,20 +251,20 @@ impl Store {
             if whose != owner {
                 let word = |key: &str| whose[key].as_str().unwrap_or_default().to_owned();
                 let whose = format!("{} {}", word("kind"), word("name"));
+                let whose = whose.trim_end().to_owned();
                 return Err(StoreError::Taken { folder, whose });
             }
+            for below in ["", "points", "wall"] {
+                files::sweep(&folder.join(below), |_| true);
+            }
+            store.have(mark);
         } else if files::is_folder(&folder.join("points")) {
             return Err(StoreError::OtherForm { folder });
         } else {
-            let text = results::text(&owner);
-            files::write(&folder, &[(MARK.into(), text.into_bytes())])?;
+            store.mark = Some(results::text(&owner));
         }
-        Ok(Store {
-            folder: Some(folder),
-            kind,
-            with_results: false,
-            written: Mutex::new(vec![mark]),
-        })
+        store.folder = Some(folder);
+        Ok(store)
     }
 
     /// Results of this run alone, of the `kind`: nothing is written.
@@ -240,8 +273,25 @@ impl Store {
             folder: None,
             kind,
             with_results: false,
+            mark: None,
+            front_end: Value::Null,
+            most_bytes: MOST_RESULT_MIB << 20,
             written: Mutex::default(),
         }
+    }
+
+    /// The same, where what `decides` says is a part of what a result is found by: what the front end decides of its files.
+    pub fn by_front_end(self, decides: Value) -> Store {
+        Store {
+            front_end: decides,
+            ..self
+        }
+    }
+
+    /// All that a result is found by here, which depends on `inputs`.
+    pub(crate) fn found_by(&self, mut inputs: Value) -> Value {
+        inputs["front_end"] = self.front_end.clone();
+        inputs
     }
 
     /// The same, with the whole result of each simulation in memory ([`Kept::result`]).
@@ -281,13 +331,18 @@ impl Store {
             return Ok(Search::Nothing);
         };
         let path = folder.join(Store::file(name));
+        if files::is_folder(&path) {
+            return Err(StoreError::IsFolder { path });
+        }
         if !files::is_file(&path) {
             return Ok(Search::Nothing);
         }
         let damaged = |why: &str| Ok(Search::Not(format!("{} is damaged: {why}", path.display())));
-        let text = match files::read_text(&path) {
-            Err(FileError::NoText { .. }) => return damaged("it is no text"),
-            text => text?,
+        let Some(bytes) = files::read_up_to(&path, self.most_bytes)? else {
+            return damaged("it is larger than any result");
+        };
+        let Ok(text) = String::from_utf8(bytes) else {
+            return damaged("it is no text");
         };
         let mut value: Value = match serde_json::from_str(&text) {
             Ok(value) => value,
@@ -318,17 +373,26 @@ impl Store {
             }
         }
         let wall = folder.join(Store::wall_file(name));
-        let wall = match files::is_file(&wall) {
-            true => match serde_json::from_str(&files::read_text(&wall)?) {
-                Ok(wall) => wall,
-                Err(error) => return damaged(&format!("{}: {error}", wall.display())),
-            },
-            false => Map::new(),
+        let (wall, no_wall) = match read_wall(&wall) {
+            Ok(wall) => (wall, None),
+            Err(why) => (Map::new(), Some(format!("{}: {why}", wall.display()))),
         };
         self.have(path);
         let values = value["metrics"].as_object().cloned().unwrap_or_default();
         let kept = self.kept(values, &value["result"], wall, How::Found);
-        Ok(Search::Found(Box::new(kept)))
+        Ok(Search::Found(Box::new(Kept { no_wall, ..kept })))
+    }
+
+    /// The file called `page` of a result that was found. Its checksum was the right one then.
+    ///
+    /// # Errors
+    /// [`StoreError`] where there is no folder, or the file cannot be read, is no text any more or larger than a result.
+    pub fn page(&self, page: &str) -> Result<String, StoreError> {
+        let folder = self.folder.as_deref().unwrap_or(Path::new(""));
+        let path = folder.join(page);
+        let bytes = files::read_up_to(&path, self.most_bytes)?;
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.ok_or(StoreError::Gone { path })
     }
 
     /// The result `result` with the `values` computed from its outcome, and the `wall` that it took.
@@ -345,6 +409,7 @@ impl Store {
             ended: ended(result),
             wall_s: wall_s.and_then(|s| s.as_f64()).unwrap_or(0.0),
             wall,
+            no_wall: None,
             how,
             text: match self.with_results {
                 true => result.to_string(),
@@ -385,6 +450,24 @@ impl Store {
         Ok(files::write(folder, pages)?)
     }
 
+    /// Writes `pages` of what `name` has come to so far: nothing is found by that name afterwards.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub(crate) fn write_part(&self, name: &str, pages: &[Page]) -> Result<(), StoreError> {
+        if let Some(folder) = &self.folder {
+            files::remove(&folder.join(Store::file(name)))?;
+        }
+        self.write(&self.marked(pages.to_vec()))
+    }
+
+    /// `pages`, with the file that says what the folder is for where that is not written yet.
+    fn marked(&self, mut pages: Vec<Page>) -> Vec<Page> {
+        let mark = self.mark.iter();
+        pages.extend(mark.map(|text| (MARK.into(), text.clone().into_bytes())));
+        pages
+    }
+
     /// Stores what `setup` came to under `name`, with the `values` computed from that, and `pages` of it.
     ///
     /// # Errors
@@ -408,7 +491,7 @@ impl Store {
         if let Some(folder) = &self.folder {
             // A folder that was deleted is not made anew with what happens to end after that.
             let mark = folder.join(MARK);
-            if !files::is_file(&mark) {
+            if self.mark.is_none() && !files::is_file(&mark) {
                 return Err(StoreError::Gone { path: mark });
             }
             let of_page = |(path, content): &Page| {
@@ -421,11 +504,20 @@ impl Store {
                 "files": made.pages.iter().map(of_page).collect::<Map<String, Value>>(),
                 "result": result,
             });
-            let mut pages = made.pages;
-            let wall = results::text(&wall.clone().into());
+            let mut pages = self.marked(made.pages);
+            let wall = with_checksum(&mut wall.clone().into());
             pages.push((Store::wall_file(name).into(), wall.into_bytes()));
             // The last one: it says that the others are there.
             let text = with_checksum(&mut value);
+            if text.len() as u64 > self.most_bytes {
+                let path = folder.join(Store::file(name));
+                let (bytes, most_bytes) = (text.len() as u64, self.most_bytes);
+                return Err(StoreError::TooLarge {
+                    path,
+                    bytes,
+                    most_bytes,
+                });
+            }
             pages.push((Store::file(name).into(), text.into_bytes()));
             files::write(folder, &pages)?;
             self.have(folder.join(Store::file(name)));
@@ -444,6 +536,25 @@ pub(crate) struct Made<'a> {
     pub values: Map<String, Value>,
     /// Files that are kept with it.
     pub pages: Vec<Page>,
+}
+
+/// Run time and memory of a result as the file at `path` has them; otherwise why they are unknown.
+fn read_wall(path: &Path) -> Result<Map<String, Value>, &'static str> {
+    if !files::is_there(path) {
+        return Err("is missing, so how long the run took is not known");
+    }
+    let text = files::read_text(path).unwrap_or_default();
+    let mut value: Value = serde_json::from_str(&text).unwrap_or_default();
+    if let Some(map) = value.as_object_mut() {
+        map.shift_remove("checksum");
+        if with_checksum(&mut value) == text
+            && let Some(map) = value.as_object_mut()
+        {
+            map.shift_remove("checksum");
+            return Ok(std::mem::take(map));
+        }
+    }
+    Err("is damaged, so how long the run took is not known")
 }
 
 /// `value`, to which a checksum of all else in it is added, as the text of its file.

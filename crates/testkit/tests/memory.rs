@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use firstread_core::{HostOp, Stream};
-use firstread_drive::{DriveState, Host, Precondition};
+use firstread_drive::{DriveState, Host, LastSuperblocks, Precondition};
 use firstread_testkit::{aged, drive, profile};
 use firstread_workload::TraceRecord;
 
@@ -154,13 +154,20 @@ fn no_request_allocates() {
     println!("writes: {n} allocations");
     assert!(n < 20, "writes: {n} allocations");
 
-    // The generator of a job file's requests, with its distribution; progress is told every 65,536.
+    // The generator of a job file's requests, with its distribution, of one job and of many.
+    let job = "[j]\nrw=randread\nbs=4k\nnorandommap\nrandom_distribution=zipf:1.2\n";
+    no_job_allocates(&format!("{job}iodepth=128\n"));
+    no_job_allocates(&format!("{job}iodepth=6\nnumjobs=40\n"));
+    lost_reads_allocate_nothing();
+}
+
+/// Progress is told every 65,536 requests: between the first and the second time, none allocates.
+fn no_job_allocates(job: &str) {
     let mut drive = drive(
         profile("ct-qlc", &["schemes.read_levels=frozen"]),
         &aged(2, 300),
         1,
     );
-    let job = "[j]\nrw=randread\nbs=4k\niodepth=128\nnorandommap\nrandom_distribution=zipf:1.2\n";
     let workload = firstread_workload::fio::parse("memory.fio", job).unwrap();
     let host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(140_000)).unwrap();
     let mut seen = [0; 8];
@@ -171,5 +178,53 @@ fn no_request_allocates() {
     })
     .unwrap();
     assert!(calls >= 2, "{calls} reports of progress");
-    assert_eq!(seen[1] - seen[0], 0, "allocations while a job runs");
+    assert_eq!(seen[1] - seen[0], 0, "allocations while jobs run: {job}");
+}
+
+/// The first read that ends in an error comes after the warm-up, of which no read is worn.
+fn lost_reads_allocate_nothing() {
+    let set = [
+        "schemes.read_levels=factory",
+        "schemes.read_recovery=none",
+        "schemes.refresh=none",
+        "chip.failures.factory_bad=0 %",
+        "chip.failures.grown_bad=0 %",
+    ];
+    let state = DriveState {
+        last: Some(LastSuperblocks {
+            permille: 500,
+            pe_cycles: 20_000,
+        }),
+        ..aged(28, 0)
+    };
+    let mut drive = drive(profile("ct-qlc", &set), &state, 1);
+    let half = drive.capacity_bytes() / 3;
+    let (at_start, at_end) = (Cell::new(0), Cell::new(0));
+    let records = (0..WARM_UP + 1_001).map(|n| {
+        let seen = ALLOCATIONS.load(Ordering::Relaxed);
+        match n {
+            WARM_UP => at_start.set(seen),
+            n if n == WARM_UP + 1_000 => at_end.set(seen),
+            _ => {}
+        }
+        let first = if n < WARM_UP { 0 } else { 2 * half };
+        Ok(TraceRecord {
+            time_ns: 0,
+            op: HostOp::Read,
+            offset_bytes: first + Stream::new(n).below(half / 4096) * 4096,
+            len_bytes: 4096,
+            device: 0,
+        })
+    });
+    let stats = Host::trace("memory", records, 64, None)
+        .run(&mut drive, &mut |_| {})
+        .unwrap();
+    let lost = stats.all.read.lost();
+    println!("{lost} of {} reads lost", stats.requests);
+    assert!(lost > 100, "{lost} reads lost");
+    assert_eq!(
+        at_end.get() - at_start.get(),
+        0,
+        "allocations for lost reads"
+    );
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use firstread_core::Ns;
 use firstread_drive::DriveState;
@@ -21,15 +21,18 @@ use firstread_session::conditions::{
     Temperature, parse_age, parse_fill, parse_pe_cycles, parse_requests, parse_temperature, single,
     usual_state,
 };
-use firstread_session::files::Page;
 use firstread_session::life::{self, Life, Terms, Until, Years};
-use firstread_session::{Choice, DEFAULT_DRIVE, Input, Setup, Simulation, files, results};
+use firstread_session::{
+    Alone, Choice, DEFAULT_DRIVE, Error, Finished, Input, Point, Setup, Simulation, results,
+};
+use serde_json::Map;
 
 use crate::args::{DrivesArgs, Form, FormArgs, Interrupted, TraceOptions};
 use crate::interrupt;
+use crate::matrix::kept;
 use crate::output::format::count;
 use crate::output::understood;
-use crate::progress::{Bars, of_life};
+use crate::progress::Bars;
 use crate::run::check_one_scheme_per_axis;
 use crate::streams::data;
 
@@ -124,8 +127,8 @@ pub struct LifeArgs {
     form: FormArgs,
     /// Also keep the result, a table over the life and a picture there
     ///
-    /// Of several drives each is kept when its life has ended: the same command, after any end, finds those and lives
-    /// what is not there yet. A life is found by all that made it: load, drive, conditions, seeds, what is asked of it,
+    /// The same command finds the result there, and says so. Of several drives each is kept when its life has ended: the
+    /// same command, after any end, finds those and lives what is not there yet. A life is found by all that made it: load, drive, conditions, seeds, what is asked of it,
     /// and this program. What differs or is damaged is lived anew, and that is said.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
@@ -205,21 +208,46 @@ pub fn life(args: &LifeArgs) -> Result<()> {
             args.form.form(),
         );
     }
-    let bars = Bars::default();
-    let bar = bars.told(life.setup.input.title());
-    let outcome = life.live(&mut |progress| {
-        bar.tell(of_life(progress));
-    });
-    drop(bar);
-    let outcome = outcome?;
-    if let Some(folder) = &args.out {
-        let pages = pages::pages(&life, &outcome).into_iter();
-        let pages: Vec<Page> = pages.map(|(name, page)| (name.into(), page)).collect();
-        files::write(folder, &pages)?;
-    }
+    live_one(args, life)
+}
+
+/// Lives it on one drive.
+fn live_one(args: &LifeArgs, life: Life) -> Result<()> {
+    let point = Point {
+        name: "life".into(),
+        ..Point::new(Arc::clone(&life.setup.input).title(), life.setup)
+    };
+    let point = point.of_life(life.terms);
+    let store = kept::store_of_one(args.out.as_deref(), "life", false)?;
+    let made = |_: &Point, finished: &Finished| {
+        let pages = match finished {
+            Finished::Life(of) => pages::pages(&of.life, &of.outcome),
+            Finished::Run(_) => Vec::new(),
+        };
+        let pages = pages.into_iter().map(|(name, page)| (name.into(), page));
+        (Map::new(), pages.collect())
+    };
+    let alone = match point.alone(&Bars::default(), &store, made) {
+        Err(Error::Interrupted) => {
+            return Err(Interrupted(" before the first request".into()).into());
+        }
+        alone => alone?,
+    };
+    kept::tell_found_alone(&point.label, &alone, "life");
+    let (life, outcome) = match &alone {
+        Alone::Found(_) => {
+            let page = match args.form.form() {
+                Form::Json => "life.json",
+                Form::Human => "life.txt",
+            };
+            return data(&store.page(page)?);
+        }
+        Alone::Ran(Finished::Life(of), _) => (&of.life, &of.outcome),
+        Alone::Ran(Finished::Run(_), _) => bail!("a run was made in place of a life"),
+    };
     match args.form.form() {
-        Form::Json => data(&results::text(&life::json(&life, &outcome)))?,
-        Form::Human => data(&report::report(&life, &outcome))?,
+        Form::Json => data(&results::text(&life::json(life, outcome)))?,
+        Form::Human => data(&report::report(life, outcome))?,
     }
     match outcome.interrupted {
         true => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use firstread_session::{How, Kept, Point, Results, Setup, Store, results};
+use firstread_session::{Alone, How, Kept, Point, Results, Setup, Store, results};
 use serde_json::{Value, json};
 
 use crate::args::{Form, Interrupted};
@@ -15,9 +15,45 @@ use crate::streams::{notice, tell};
 /// they are printed or written as one file.
 pub fn store(out: Option<&Path>, kind: &'static str, name: &str) -> Result<Store> {
     Ok(match out {
-        Some(folder) => Store::open(folder, kind, name)?,
+        Some(folder) => Store::open(folder, kind, name)?.by_front_end(decides(false)),
         None => Store::in_memory(kind),
     })
+}
+
+/// The store of the only run or life of the `kind`. `logs` says whether its files have a log of calibration in any case.
+/// Another one takes its place, so the folder has no name.
+pub fn store_of_one(out: Option<&Path>, kind: &'static str, logs: bool) -> Result<Store> {
+    let store = match out {
+        Some(folder) => Store::open_for_one(folder, kind, "")?,
+        None => Store::in_memory(kind),
+    };
+    Ok(store.by_front_end(decides(logs)))
+}
+
+/// What this command decides of the files of a result.
+fn decides(logs: bool) -> Value {
+    json!({
+        "features": FEATURES,
+        "calibration_log": logs,
+    })
+}
+
+/// The features that this command was built with.
+const FEATURES: &[&str] = match cfg!(feature = "figures") {
+    true => &["figures"],
+    false => &[],
+};
+
+/// Names or messages that are told of many.
+const TOLD: usize = 5;
+
+/// The first of `names`, and how many more they are.
+fn some_of(names: &[&str]) -> String {
+    let (first, rest) = names.split_at(names.len().min(TOLD));
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 /// The same of several runs whose results are also in one file.
@@ -36,22 +72,56 @@ pub fn listing_store(
 
 /// Says which of the `points` were found and which were run; `noun` is what they are, say `runs`.
 pub fn tell_found(points: &[Point], results: &Results, noun: &str) {
-    let mut run = Vec::new();
+    let (mut run, mut anew, mut no_wall) = (Vec::new(), Vec::new(), Vec::new());
     for (i, kept) in results.all() {
-        let label = &points[i].label;
+        let label = points[i].label.as_str();
+        no_wall.extend(kept.no_wall.as_deref());
         match &kept.how {
             How::Found => {}
-            How::Run => run.push(label.as_str()),
-            How::RunAnew(why) => notice(&format!("{label}: run anew; {why}")),
+            How::Run => run.push(label),
+            How::RunAnew(why) => anew.push((label, why)),
         }
     }
+    for (label, why) in anew.iter().take(TOLD) {
+        tell_anew(label, why);
+    }
+    if anew.len() > TOLD {
+        let rest: Vec<&str> = anew[TOLD..].iter().map(|(label, _)| *label).collect();
+        notice(&format!("run anew too: {}", some_of(&rest)));
+    }
+    tell_no_wall(&no_wall);
     let (found, all) = (results.were_there, results.simulations());
     if found > 0 {
         let run = match run.is_empty() {
             true => String::new(),
-            false => format!("; run now: {}", run.join(", ")),
+            false => format!("; run now: {}", some_of(&run)),
         };
         notice(&format!("{found} of {all} {noun} were there already{run}"));
+    }
+}
+
+/// Says of the only run or life of a command, called `label`, that it was found, or why what was found was not it.
+pub fn tell_found_alone(label: &str, alone: &Alone, noun: &str) {
+    match alone {
+        // How long it took stands in its result.
+        Alone::Found(_) => notice(&format!("{label}: the {noun} was there already")),
+        Alone::Ran(_, How::RunAnew(why)) => tell_anew(label, why),
+        Alone::Ran(..) => {}
+    }
+}
+
+fn tell_anew(label: &str, why: &str) {
+    notice(&format!("{label}: run anew; {why}"));
+}
+
+/// Says why run times of results that were found are unknown: `why` of each.
+fn tell_no_wall(why: &[&str]) {
+    if let Some(first) = why.first() {
+        let more = match why.len() - 1 {
+            0 => String::new(),
+            more => format!("; and {more} more like it"),
+        };
+        notice(&format!("{first}{more}"));
     }
 }
 
@@ -136,6 +206,18 @@ pub fn listed(axis: Option<&str>, runs: impl Iterator<Item = Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is told of many runs has the length of a few.
+    #[test]
+    fn formula_a_few_of_many_names_are_told() {
+        assert_eq!(some_of(&[]), "");
+        assert_eq!(some_of(&["a", "b", "c", "d", "e"]), "a, b, c, d, e");
+        assert_eq!(
+            some_of(&["a", "b", "c", "d", "e", "f"]),
+            "a, b, c, d, e and 1 more"
+        );
+        assert_eq!(some_of(&["a"; 4_000]), "a, a, a, a, a and 3995 more");
+    }
 
     #[test]
     fn model_a_list_of_runs_is_the_text_of_its_value() {

@@ -21,13 +21,13 @@ use firstread_session::{Outcome, Setup, results};
 use serde_json::Value;
 pub use tail::{ENOUGH_BEYOND, WITHIN};
 
-/// The files of one run, which is all that the folder holds.
-pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
-    pages_with(setup, outcome, &results::result(setup, outcome, false))
+/// The files of the only run of a folder, as it is printed: with a row for each group of calibration where `logs` says so.
+pub fn pages(setup: &Setup, outcome: &Outcome, logs: bool) -> Vec<Page> {
+    pages_with(setup, outcome, &results::result(setup, outcome, logs), logs)
 }
 
-/// The files of one run, `result` among them.
-fn pages_with(setup: &Setup, outcome: &Outcome, result: &Value) -> Vec<Page> {
+/// The files of one run, `result` among them, and a log of calibration where there is one or `logs` says so.
+fn pages_with(setup: &Setup, outcome: &Outcome, result: &Value, logs: bool) -> Vec<Page> {
     let mut pages = vec![
         ("result.json".into(), results::text(result)),
         ("report.txt".into(), human::report(setup, outcome)),
@@ -39,7 +39,7 @@ fn pages_with(setup: &Setup, outcome: &Outcome, result: &Value) -> Vec<Page> {
         let picture = String::from_utf8_lossy(&picture).into_owned();
         pages.push(("capacity.svg".into(), picture));
     }
-    if results::calibration::is_told(&outcome.log) {
+    if logs || results::calibration::is_told(&outcome.log) {
         pages.push(("calibration.csv".into(), results::calibration::csv(outcome)));
         pages.push(("calibration.txt".into(), calibration::summary(outcome)));
     }
@@ -53,7 +53,7 @@ fn pages_with(setup: &Setup, outcome: &Outcome, result: &Value) -> Vec<Page> {
 /// are the same whenever the run was made.
 pub fn pages_in(folder: &str, setup: &Setup, outcome: &Outcome) -> Vec<Page> {
     let (result, _) = results::result_and_wall(setup, outcome, false);
-    let pages = pages_with(setup, outcome, &result).into_iter();
+    let pages = pages_with(setup, outcome, &result, false).into_iter();
     pages
         .map(|(name, content)| (std::path::Path::new(folder).join(name), content))
         .collect()

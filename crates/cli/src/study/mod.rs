@@ -181,7 +181,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         return Err(Usage("nothing of the study can run".into()).into());
     }
     // Before anything is measured: the folder may not be writable, or another study's.
-    let store = Store::open(folder, "study", name)?;
+    let store = kept::store(Some(folder), "study", name)?;
     let mut measured = Points::default();
     let correlations = correlations(args, study, &mut measured)?;
     margins(args, study, &mut measured)?;

@@ -1,6 +1,7 @@
 //! The host of a run: jobs or a trace, and when the power is cut.
 
-use firstread_core::Ns;
+use firstread_core::{HostOp, Ns};
+use firstread_workload::job::Direction;
 use firstread_workload::{JobSpec, TraceRecord, Workload, WorkloadError};
 
 use super::client::{Client, Records};
@@ -8,8 +9,17 @@ use super::flow::Flows;
 use super::phases::{self, PhasePlan};
 use crate::stats::Report;
 
-/// Reports of a run up to which each has its memory reserved: with more jobs, memory grows with the latencies that occur.
-const MOST_RESERVED: usize = 16;
+/// What `job` issues. Memory is reserved for no more, since a run may have thousands of jobs.
+fn ops(job: &JobSpec) -> impl Iterator<Item = HostOp> + use<> {
+    let op = |direction: &Direction| match direction {
+        Direction::Read => HostOp::Read,
+        Direction::Write => HostOp::Write,
+        Direction::Trim => HostOp::Trim,
+    };
+    let flushes = job.writes_per_flush.map(|_| HostOp::Flush);
+    let directions = job.operations.directions().iter().map(op);
+    directions.chain(flushes)
+}
 
 /// When power is cut in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,11 +118,9 @@ impl<'a> Host<'a> {
                     ..Report::default()
                 });
             }
+            host.reports[report].reserve(ops(job));
             host.clients
                 .push(Client::job(job, capacity_bytes, (seed, pass), report)?);
-        }
-        if host.reports.len() <= MOST_RESERVED {
-            host.reports.iter_mut().for_each(Report::reserve);
         }
         Ok(host)
     }
@@ -129,7 +137,7 @@ impl<'a> Host<'a> {
             percentiles: firstread_workload::job::DEFAULT_PERCENTILES.to_vec(),
             ..Report::default()
         };
-        report.reserve();
+        report.reserve([HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush]);
         Host {
             clients: vec![Client::trace(records, depth)],
             reports: vec![report],

@@ -79,6 +79,16 @@ impl Batches {
         self.counts.reserve();
     }
 
+    /// Forgets all requests; its memory stays.
+    pub(super) fn forget(&mut self) {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.clear();
+        *self = Batches {
+            counts,
+            ..Batches::default()
+        };
+    }
+
     /// A request of latency bucket `bucket` ended at `now_ns` after `latency_ns`. Times are in ascending
     /// order.
     #[inline]

@@ -62,6 +62,12 @@ impl<R> ByBucket<R> {
         self.rows.reserve_exact(BUCKETS - self.rows.len());
     }
 
+    /// Takes all rows out; their memory stays.
+    pub(super) fn clear(&mut self) {
+        self.row_of.fill(NONE);
+        self.rows.clear();
+    }
+
     fn index(&mut self) {
         if self.row_of.is_empty() {
             self.row_of = vec![NONE; BUCKETS];
@@ -144,5 +150,19 @@ mod tests {
                 .eq(map.into_iter().rev())
         );
         assert!(table.rows.capacity() < table.rows.len() + GROWTH);
+    }
+
+    /// A table that is cleared has the rows of what comes then, and the memory that it had.
+    #[test]
+    fn model_a_cleared_table_is_a_new_one() {
+        let mut table = ByBucket::<u64>::default();
+        table.reserve();
+        let reserved = table.rows.capacity();
+        (0..100).for_each(|bucket| *table.at(bucket) += 1);
+        table.clear();
+        assert_eq!(table.iter().count(), 0);
+        *table.at(7) += 5;
+        assert!(table.iter().eq([(7, &5)]));
+        assert_eq!(table.rows.capacity(), reserved);
     }
 }

@@ -22,6 +22,12 @@ impl Counted {
         self.histogram.reserve();
     }
 
+    /// Forgets all latencies; its memory stays.
+    pub(super) fn forget(&mut self) {
+        self.histogram.forget();
+        self.len = 0;
+    }
+
     /// Records `latency_ns`; what is too long to be resolved counts as an hour.
     #[inline]
     pub(super) fn record(&mut self, latency_ns: u64) {

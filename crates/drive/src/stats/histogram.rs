@@ -52,6 +52,12 @@ impl Histogram {
         self.counts.reserve();
     }
 
+    /// Forgets all latencies; its memory stays.
+    pub(super) fn forget(&mut self) {
+        self.counts.clear();
+        self.total = 0;
+    }
+
     /// Counts `latency_ns`; what is longer than [`LARGEST_NS`] counts as `clamped_ns`.
     #[inline]
     pub(super) fn record(&mut self, latency_ns: u64, clamped_ns: u64) {

@@ -84,6 +84,31 @@ impl Latencies {
         counted::record_lost(&mut self.lost, latency.0);
     }
 
+    /// Reserves memory for all latencies, so that recording one allocates none.
+    fn reserve(&mut self) {
+        self.counted.reserve();
+        self.lost.reserve();
+        self.batches.reserve();
+        self.tail.reserve();
+    }
+
+    /// Forgets all requests; the memory stays.
+    fn forget(&mut self) {
+        let Latencies {
+            counted,
+            lost,
+            batches,
+            sum_ns,
+            bytes,
+            tail,
+        } = self;
+        counted.forget();
+        lost.forget();
+        batches.forget();
+        tail.forget();
+        (*sum_ns, *bytes) = (0, 0);
+    }
+
     /// Completes the statistics at the end of the run: must be called before figures are read.
     fn settle(&mut self) {
         self.counted.settle();
@@ -231,21 +256,24 @@ impl Report {
         self.read.lost() + self.write.lost()
     }
 
-    /// Reserves memory for all latencies, so that recording one allocates none.
-    pub(crate) fn reserve(&mut self) {
-        for op in [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush] {
-            let latencies = self.direction(op);
-            latencies.counted.reserve();
-            latencies.tail.reserve();
-            latencies.batches.reserve();
-        }
+    /// Reserves memory for the latencies of all `ops`, so that recording one allocates none.
+    pub(crate) fn reserve(&mut self, ops: impl IntoIterator<Item = HostOp>) {
+        ops.into_iter().for_each(|op| self.direction(op).reserve());
     }
 
-    /// Restarts all counts.
+    /// Restarts all counts. The memory of latencies stays.
     pub(crate) fn forget(&mut self) {
+        let forgotten = |latencies: &mut Latencies| {
+            latencies.forget();
+            std::mem::take(latencies)
+        };
         *self = Report {
             name: std::mem::take(&mut self.name),
             percentiles: std::mem::take(&mut self.percentiles),
+            read: forgotten(&mut self.read),
+            write: forgotten(&mut self.write),
+            trim: forgotten(&mut self.trim),
+            flush: forgotten(&mut self.flush),
             ..Report::default()
         };
     }
@@ -391,6 +419,42 @@ mod tests {
             assert_eq!(report.all_requests(), requests, "seed {seed}");
             assert_eq!(report.uncorrectable(), lost, "seed {seed}");
         }
+    }
+
+    /// A report whose counts are restarted tells what a new one tells.
+    #[test]
+    fn model_a_restarted_report_is_a_new_one() {
+        let parts = [1; CAUSES];
+        let fill = |report: &mut Report, from: u64| {
+            for i in 0..500 {
+                let at = Ns(from + i * 300_000);
+                let latencies = report.direction(HostOp::Write);
+                match i % 7 {
+                    0 => latencies.record_lost(at, Ns(from % 977 + i * 31), &parts),
+                    _ => latencies.record(at, Ns(from % 977 + i * 17), 512, &parts),
+                }
+            }
+        };
+        let (mut again, mut new) = (Report::default(), Report::default());
+        again.reserve([HostOp::Write]);
+        fill(&mut again, 1_000_000);
+        again.forget();
+        assert_eq!((again.all_requests(), again.uncorrectable()), (0, 0));
+        for report in [&mut again, &mut new] {
+            fill(report, 900_000_123);
+            report.settle();
+        }
+        assert_eq!(again.write.lost(), 72);
+        assert_eq!(
+            format!("{:?}", again.write.percentile(99.0)),
+            format!("{:?}", new.write.percentile(99.0))
+        );
+        assert!(again.write.buckets().eq(new.write.buckets()));
+        assert_eq!(again.write.tail.slowest(0.1), new.write.tail.slowest(0.1));
+        assert_eq!(
+            (again.write.bytes, again.write.mean_ns()),
+            (new.write.bytes, new.write.mean_ns())
+        );
     }
 
     #[test]

@@ -32,6 +32,11 @@ impl Tail {
         self.buckets.reserve();
     }
 
+    /// Forgets all requests; its memory stays.
+    pub(super) fn forget(&mut self) {
+        self.buckets.clear();
+    }
+
     /// A request of latency bucket `bucket` with the breakdown `parts`.
     #[inline(always)] // Once in `Latencies::record`.
     pub(super) fn record(&mut self, bucket: usize, parts: &NsByCause) {

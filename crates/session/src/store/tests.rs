@@ -383,6 +383,67 @@ fn fuzz_a_result_that_was_changed_is_not_found() {
     assert_eq!(case.why_not(&case.inputs), None);
 }
 
+/// What is too large to be read is not written, and what was written is read.
+#[test]
+fn sequence_what_is_kept_can_be_read() {
+    let mut case = Case::new("large");
+    let len = fs::metadata(case.path()).unwrap().len();
+    case.store.most_bytes = len;
+    case.keep().unwrap();
+    assert_eq!(case.why_not(&case.inputs), None);
+    case.store.most_bytes = len - 1;
+    let error = case.keep().unwrap_err().to_string();
+    let says = format!(
+        "x.json: a result of {len} bytes is too large to be kept, which {} bytes at most are",
+        len - 1
+    );
+    assert!(error.contains(&says), "{error}");
+    let why = case.why_not(&case.inputs).unwrap();
+    assert!(
+        why.ends_with("x.json is damaged: it is larger than any result"),
+        "{why}"
+    );
+    // More than text files of other kinds may have.
+    const { assert!(MOST_RESULT_MIB > files::MOST_TEXT_MIB) };
+}
+
+/// What stands in the way of a result is an error before anything is run.
+#[test]
+fn sequence_what_is_in_the_way_of_a_result_is_an_error() {
+    let case = Case::new("in-the-way");
+    fs::remove_file(case.path()).unwrap();
+    fs::create_dir(case.path()).unwrap();
+    let error = case
+        .store
+        .search("x", &case.inputs)
+        .map(|_| ())
+        .unwrap_err();
+    assert!(error.to_string().contains("x.json: is a folder"), "{error}");
+    for below in ["points", "wall"] {
+        fs::remove_dir_all(case.folder.0.join(below)).unwrap();
+        case.folder.file(below, "");
+        let error = Store::open(&case.folder.0, "test", "in-the-way").unwrap_err();
+        assert!(
+            error.to_string().contains(&format!("/{below}: ")),
+            "{error}"
+        );
+        fs::remove_file(case.folder.0.join(below)).unwrap();
+    }
+}
+
+/// What the front end decides is a part of what a result is found by.
+#[test]
+fn formula_a_front_end_of_other_files_makes_another_result() {
+    let inputs = || inputs_by("p", &of(job(JOB))).unwrap();
+    let of = |decides: Value| {
+        Store::in_memory("test")
+            .by_front_end(decides)
+            .found_by(inputs())
+    };
+    assert_eq!(of(json!(["figures"])), of(json!(["figures"])));
+    assert!(of(json!(["figures"])) != of(json!([])));
+}
+
 /// A folder that is deleted in a run is not filled again with the rest.
 #[test]
 fn sequence_a_deleted_folder_is_an_error() {
