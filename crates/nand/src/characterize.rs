@@ -656,15 +656,15 @@ mod tests {
             }
             // The share of state s is 0.3 + 0.7 s / 15; valley 15 is between states 14 and 15. The lowest valley is next
             // to the erased state, which is wide.
-            for k in 1..15 {
+            for (k, &down) in down.iter().enumerate().skip(1) {
                 let share = |s: f64| 0.3 + 0.7 * s / 15.0;
                 let of = |k: f64| 0.5 * (share(k) + share(k + 1.0));
                 let expected = target * of(k as f64) / of(14.0);
                 assert!(
-                    (down[k] - expected).abs() < 0.1,
+                    (down - expected).abs() < 0.1,
                     "valley {}: {} {expected}",
                     k + 1,
-                    down[k]
+                    down
                 );
             }
         }
@@ -699,10 +699,10 @@ mod tests {
         assert_eq!(table, Ok((t.factory, t.factory_len)));
         assert_eq!(spare_curve(&m, CellMode::Tlc, &conditions), Ok(t.spare));
         let fits = sentinel_fit(&m, CellMode::Tlc, &conditions).expect("the chip has the mode");
-        for k in 0..7 {
+        for (k, fit) in fits.iter().enumerate().take(7) {
             let line = t.projection[k];
-            assert!((f64::from(line.slope) / 65_536.0 - fits[k].slope).abs() < 1e-5);
-            assert!((f64::from(line.intercept) / 65_536.0 - fits[k].intercept).abs() < 1e-5);
+            assert!((f64::from(line.slope) / 65_536.0 - fit.slope).abs() < 1e-5);
+            assert!((f64::from(line.intercept) / 65_536.0 - fit.intercept).abs() < 1e-5);
             // A sentinel is itself, and a valley by its parabola lies no further from the points than by its line.
             if t.sentinel.contains(&(k as u8 + 1)) {
                 assert_eq!((line, t.curved[k].square), (Line::IDENTITY, 0));

@@ -163,7 +163,7 @@ pub fn of_layer(l: &LayerProfile, n: u16, layer: u16) -> LayerFactors {
         LayerShape::Bowed => 2.0 * u * u - 1.0,
     };
     let edge = layer < l.edge_layers || layer + l.edge_layers >= n;
-    let factor = |f: f64| if edge && l.edge_layers > 0 { f } else { 1.0 };
+    let factor = |f: f64| if edge { f } else { 1.0 };
     LayerFactors {
         retention: ((1.0 + l.retention_span * x) * factor(l.edge_retention_factor)) as f32,
         sigma: ((1.0 + l.sigma_span * 0.5 * (x + l.sigma_from.ahead()))
