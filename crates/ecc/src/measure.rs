@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use firstread_core::Stream;
 
-use crate::ldpc::{Decoder, Encoder, Ldpc, MAX_ITERATIONS, Reliability};
+use crate::ldpc::{Decode, Decoder, Encoder, Ldpc, MAX_ITERATIONS, Reliability};
 use crate::soft::SoftWeights;
 
 /// Counts of codewords by how their decoding ended.
@@ -36,6 +36,16 @@ impl DecodeCounts {
     /// Number of codewords that failed.
     pub fn failures(&self) -> u32 {
         self.frames.saturating_sub(self.after.iter().sum())
+    }
+
+    /// Counts a codeword: how its decoding ended, and whether its bits are those that were sent.
+    fn count(&mut self, decode: Decode, right: bool) {
+        self.frames += 1;
+        if decode.ok && right {
+            self.after[usize::from(decode.iterations)] += 1;
+        } else if decode.ok {
+            self.undetected += 1;
+        }
     }
 
     /// Adds the codewords of `other`.
@@ -120,12 +130,7 @@ impl Trial {
                 },
             };
             let decode = self.decoder.decode(&mut self.word, reliability);
-            decode_counts.frames += 1;
-            if decode.ok && self.word == self.sent[sent] {
-                decode_counts.after[usize::from(decode.iterations)] += 1;
-            } else if decode.ok {
-                decode_counts.undetected += 1;
-            }
+            decode_counts.count(decode, self.word == self.sent[sent]);
         }
         decode_counts
     }
@@ -263,6 +268,18 @@ mod tests {
         assert_eq!(sum, counts(107, 3, &[(0, 10), (3, 54), (4, 1), (30, 20)]));
         let none = counts(9, 0, &[]);
         assert_eq!((none.failures(), none.mean_iterations()), (9, 0.0));
+    }
+
+    #[test]
+    fn formula_a_wrong_codeword_is_a_failure_of_its_own() {
+        let decode = |ok, iterations| Decode { ok, iterations };
+        let mut c = DecodeCounts::default();
+        c.count(decode(true, 4), true);
+        c.count(decode(true, 4), false);
+        c.count(decode(true, 9), false);
+        c.count(decode(false, MAX_ITERATIONS), false);
+        assert_eq!(c, counts(4, 2, &[(4, 1)]));
+        assert_eq!(c.failures(), 3);
     }
 
     /// Wilson's interval at 95 %, as calculators print it.
