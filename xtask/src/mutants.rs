@@ -7,7 +7,8 @@
 
 mod score;
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,6 +25,9 @@ const BATCH: usize = 20;
 /// A test that takes this many times as long as without a fault has not ended, and at least so long.
 const TIMEOUT_FACTOR: u32 = 5;
 const TIMEOUT_FLOOR: Duration = Duration::from_secs(60);
+
+/// Files of a folder that declare the others.
+const ROOTS: [&str; 3] = ["lib.rs", "main.rs", "mod.rs"];
 
 /// A crate whose mutants are judged.
 struct Subject {
@@ -177,6 +181,48 @@ pub fn run_task(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// Declares each file below `folder` that no line of its parent module does, without compiling it once more: cargo-mutants
+/// does not see modules that a macro declares.
+fn declare_hidden(folder: &Path) -> Result<(), String> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut paths: Vec<PathBuf> = entries
+        .map_err(|e| format!("{}: {e}", folder.display()))?
+        .iter()
+        .map(DirEntry::path)
+        .collect();
+    paths.sort();
+    let is_root = |path: &&PathBuf| ROOTS.iter().any(|root| path.ends_with(root));
+    let roots: Vec<&PathBuf> = paths.iter().filter(is_root).collect();
+    let beside = folder.with_extension("rs");
+    let parents = match roots.is_empty() {
+        true => vec![&beside],
+        false => roots.clone(),
+    };
+    for path in &paths {
+        if path.is_dir() {
+            declare_hidden(path)?;
+        }
+        let is_module = path.join("mod.rs").exists() || path.extension().is_some_and(|e| e == "rs");
+        let name = path.file_stem().and_then(OsStr::to_str).unwrap_or("");
+        if !is_module || roots.contains(&path) {
+            continue;
+        }
+        let read = |path: &&PathBuf| {
+            fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+        };
+        let texts = parents.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        if !texts
+            .iter()
+            .any(|text| text.contains(&format!("mod {name};")))
+        {
+            println!("a macro declares {}", path.display());
+            let text = format!("{}\n#[cfg(any())]\nmod {name};\n", texts[0]);
+            fs::write(parents[0], text).map_err(|e| format!("{}: {e}", parents[0].display()))?;
+        }
+    }
+    Ok(())
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -248,6 +294,8 @@ impl Bench {
             );
             run(git.arg(&tree).arg(&commit))?;
         }
+        let src = subject.name.replace("firstread-", "crates/") + "/src";
+        declare_hidden(&tree.join(src))?;
         let mut bench = Bench {
             subject,
             commit,
@@ -389,5 +437,36 @@ impl Bench {
         let path = self.reports.join(format!("mutants.out/{verdict}.txt"));
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(text.lines().map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_modules_that_a_macro_declares_are_declared_once_more() {
+        let folder = std::env::temp_dir().join(format!("declared-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("lib.rs", "pub mod laws;\nmod plain;\nmod beside;\n");
+        write("plain.rs", "");
+        write("beside.rs", "mod inner;\n");
+        write("beside/inner.rs", "");
+        write("laws/mod.rs", "laws! { first; second; }\n");
+        write("laws/first.rs", "");
+        write("laws/second/mod.rs", "");
+        declare_hidden(&folder).unwrap();
+        let read = |path: &str| fs::read_to_string(folder.join(path)).unwrap();
+        assert_eq!(read("lib.rs"), "pub mod laws;\nmod plain;\nmod beside;\n");
+        assert_eq!(read("beside.rs"), "mod inner;\n");
+        assert_eq!(
+            read("laws/mod.rs"),
+            "laws! { first; second; }\n\n#[cfg(any())]\nmod first;\n\n#[cfg(any())]\nmod second;\n"
+        );
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

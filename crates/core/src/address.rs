@@ -45,3 +45,25 @@ pub struct PageAddr {
     /// Page of the wordline.
     pub page: crate::PageType,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_a_slot_is_found_again_in_its_address() {
+        for (block, slot) in [
+            (0, 0),
+            (1, 0),
+            (0, 1),
+            (77, 1_000_003),
+            (u32::MAX, u32::MAX),
+        ] {
+            let ppa = Ppa::new(SuperblockId(block), slot);
+            assert_eq!((ppa.block(), ppa.slot()), (SuperblockId(block), slot));
+        }
+        // The order of addresses is the order of filling: by superblock, then by slot.
+        let last_of_first = Ppa::new(SuperblockId(1), u32::MAX);
+        assert!(last_of_first < Ppa::new(SuperblockId(2), 0));
+    }
+}

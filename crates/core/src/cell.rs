@@ -66,3 +66,41 @@ impl PageType {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bits, states and valleys of a cell as the field defines them.
+    #[test]
+    fn formula_a_cell_of_n_bits_has_two_to_the_n_states() {
+        let table = [
+            (CellMode::Slc, "slc", 1, 2, 1),
+            (CellMode::Mlc, "mlc", 2, 4, 3),
+            (CellMode::Tlc, "tlc", 3, 8, 7),
+            (CellMode::Qlc, "qlc", 4, 16, 15),
+        ];
+        for (place, (mode, name, bits, states, valleys)) in table.into_iter().enumerate() {
+            assert_eq!(CellMode::ALL[place], mode);
+            assert_eq!((mode.index(), mode.name()), (place, name));
+            let counts = (mode.bits(), mode.states(), mode.valleys());
+            assert_eq!(counts, (bits, states, valleys), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn formula_pages_have_the_names_of_data_sheets() {
+        let table: [(CellMode, &[&str]); 4] = [
+            (CellMode::Slc, &["SLC"]),
+            (CellMode::Mlc, &["LSB", "MSB"]),
+            (CellMode::Tlc, &["LSB", "CSB", "MSB"]),
+            (CellMode::Qlc, &["LSB", "CSB", "MSB", "TSB"]),
+        ];
+        for (mode, names) in table {
+            assert_eq!(names.len(), usize::from(mode.bits()));
+            for (page, name) in names.iter().enumerate() {
+                assert_eq!(PageType(page as u8).name(mode), *name, "{mode:?} {page}");
+            }
+        }
+    }
+}

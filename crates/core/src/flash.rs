@@ -315,3 +315,67 @@ pub enum FlashEvent {
         ok: bool,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_slots_of_a_buffer_follow_each_other() {
+        assert_eq!(Buf(40).slot(0), Buf(40));
+        assert_eq!(Buf(40).slot(3), Buf(43));
+        assert_eq!(Buf(40).slot(3).slot(4), Buf(40).slot(7));
+    }
+
+    /// Each class with whether it continues a read of the host's, and whether it serves the host.
+    #[test]
+    fn formula_classes_of_operations_tell_whom_they_serve() {
+        for (class, goes_on, serves_host) in [
+            (OpClass::HostRead, false, true),
+            (OpClass::HostRetry, true, true),
+            (OpClass::ReadRecovery, true, true),
+            (OpClass::Calibration, false, false),
+            (OpClass::MoveRead, false, false),
+            (OpClass::MergeRead, false, true),
+            (OpClass::ReadAhead, false, true),
+            (OpClass::MapRead, false, false),
+            (OpClass::MapProgram, false, false),
+            (OpClass::Program, false, false),
+            (OpClass::MoveProgram, false, false),
+            (OpClass::Erase, false, false),
+        ] {
+            let is = (class.goes_on(), class.serves_host());
+            assert_eq!(is, (goes_on, serves_host), "{class:?}");
+        }
+    }
+
+    /// Planes and codewords of a read, against a look at each bit.
+    #[test]
+    fn model_a_read_senses_each_plane_with_a_wanted_codeword() {
+        for per_page in [1, 2, 3, 4, 5, 8, 12, 16] {
+            let bits = (per_page * 8).min(64);
+            let edges = [0, 1, 1 << (bits - 1), u64::MAX >> (64 - bits)];
+            let many = (0..100).map(|i| crate::Stream::new(u64::from(per_page)).draw(i));
+            // Sparse ones too, in which whole planes have nothing.
+            let sparse = (0..100).map(|i| {
+                let draws = crate::Stream::new(100 + u64::from(per_page)).at(i);
+                draws.draw(0) & draws.draw(1) & draws.draw(2) & draws.draw(3)
+            });
+            for wanted in edges.into_iter().chain(many).chain(sparse) {
+                let wanted = wanted & (u64::MAX >> (64 - bits));
+                let (mut planes, mut count) = (0, 0);
+                for bit in (0..bits).filter(|bit| wanted & 1 << bit != 0) {
+                    planes |= 1 << (bit / per_page);
+                    count += 1;
+                }
+                assert_eq!(planes_of(wanted, per_page), planes, "{wanted:x} {per_page}");
+                assert_eq!(codewords(wanted), count, "{wanted:x}");
+            }
+        }
+        assert_eq!(
+            planes_of(u64::MAX, 64),
+            1,
+            "a page of 64 codewords, of one plane"
+        );
+    }
+}

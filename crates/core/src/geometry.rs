@@ -411,4 +411,98 @@ mod tests {
             }
         }
     }
+
+    /// Counts that are multiplied by hand: 30 dies of 4 planes; pages of 3 slots of 4 codewords.
+    #[test]
+    fn formula_counts_of_a_drive_are_products() {
+        for (stripe_parity, data_dies, per_stripe, per_superblock, raw_bytes) in [
+            (false, 30, 360, 15_840, 1_816_657_920),
+            (true, 29, 348, 15_312, 1_756_102_656),
+        ] {
+            let geometry = Geometry {
+                channels: 3,
+                chips_per_channel: 2,
+                dies_per_chip: 5,
+                planes: 4,
+                blocks_per_plane: 7,
+                wordlines_per_block: 11,
+                page_bytes: 49_152,
+                slot_bytes: 16_384,
+                codeword_bytes: 4096,
+                stripe: StripeOrder::PlaneFirst,
+                stripe_parity,
+            };
+            assert_eq!((geometry.dies(), geometry.data_dies()), (30, data_dies));
+            let page = (geometry.slots_per_page(), geometry.codewords_per_page());
+            assert_eq!((page, geometry.codewords_per_slot()), ((3, 12), 4));
+            let slots = (geometry.slots_per_row(), geometry.slots_per_stripe());
+            assert_eq!(slots, (12, per_stripe));
+            let qlc = geometry.slots_per_superblock(CellMode::Qlc);
+            assert_eq!(qlc, per_superblock);
+            assert_eq!(qlc, 4 * geometry.slots_per_superblock(CellMode::Slc));
+            assert_eq!(geometry.raw_bytes(CellMode::Qlc), raw_bytes);
+
+            let layout = Layout::new(geometry);
+            assert_eq!(layout.dies(), 30);
+            let page = (layout.slots_per_page(), layout.codewords_per_page());
+            assert_eq!((page, layout.codewords_per_slot()), ((3, 12), 4));
+            let slots = (layout.slots_per_row(), layout.slots_per_stripe());
+            assert_eq!(slots, (12, per_stripe));
+            let of_codewords = [0, 3, 4, 7, 8, 47].map(|c| layout.slot_of_codeword(c));
+            assert_eq!(of_codewords, [0, 0, 1, 1, 2, 11]);
+            assert_eq!(layout.slots_in(0), (0, 0));
+            assert_eq!(layout.slots_in(16_383), (0, 16_383));
+            assert_eq!(layout.slots_in(3 * 16_384 + 512), (3, 512));
+            let codewords = [4095, 4096, 10 * 4096 + 1].map(|bytes| layout.codewords_in(bytes));
+            assert_eq!(codewords, [0, 1, 10]);
+
+            // Die d is on channel d modulo 3. Dies 0, 3, 6, 9 and 12 fill the first chip of channel 0.
+            let mut dies_of_chip = [0; 6];
+            for die in (0..30).map(DieId) {
+                assert_eq!(geometry.channel(die), die.0 % 3);
+                assert_eq!(layout.channel(die), die.0 % 3);
+                let chip = geometry.chip(die);
+                assert_eq!(
+                    chip % 3,
+                    die.0 % 3,
+                    "the chip lies on the channel of its die"
+                );
+                assert_eq!(chip >= 3, die.0 >= 15, "the second chip of its channel");
+                dies_of_chip[usize::from(chip)] += 1;
+            }
+            assert_eq!(dies_of_chip, [5; 6]);
+        }
+    }
+
+    /// Multi-plane pages of a superblock in fill order are those that its slots come to, in order.
+    #[test]
+    fn model_data_rows_are_those_of_the_slots() {
+        for (stripe, parity) in [
+            (StripeOrder::PlaneFirst, false),
+            (StripeOrder::PlaneFirst, true),
+            (StripeOrder::DieFirst, false),
+            (StripeOrder::DieFirst, true),
+        ] {
+            let layout = six_dies(stripe, 13, parity);
+            let dies = layout.geometry.data_dies() as u32;
+            for mode in CellMode::ALL {
+                for n in 0..13 * u32::from(mode.bits()) * dies {
+                    let at = layout.data_row(n, SuperblockId(3), mode);
+                    // A stripe's first slots of each row lie a row apart, or, die by die, a page.
+                    let (stripe_of, die) = (n / dies, n % dies);
+                    let slot = stripe_of * layout.slots_per_stripe()
+                        + match stripe {
+                            StripeOrder::PlaneFirst => die * layout.slots_per_row(),
+                            StripeOrder::DieFirst => die * layout.slots_per_page(),
+                        };
+                    let first = Ppa::new(SuperblockId(3), slot);
+                    assert_eq!(layout.row_of(first, mode), (at, 0), "row {n}");
+                    for row_slot in 0..layout.slots_per_row() {
+                        let ppa = layout.slot_behind(first, row_slot);
+                        assert_eq!(layout.row_of(ppa, mode), (at, row_slot), "row {n}");
+                    }
+                }
+            }
+        }
+    }
 }

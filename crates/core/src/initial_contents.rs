@@ -33,3 +33,21 @@ pub trait InitialContents {
 }
 
 impl InitialContents for &mut [u8] {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_a_controllers_drive_was_empty() {
+        let mut memory = [0; 4];
+        let drive: &mut &mut [u8] = &mut memory.as_mut_slice();
+        assert_eq!(
+            drive.run(Lpn(3), 17),
+            (None, 17),
+            "never written, all of them"
+        );
+        assert!(!drive.holds(SuperblockId(0)));
+        assert_eq!(drive.page_at(Ppa::new(SuperblockId(0), 0)), None);
+    }
+}

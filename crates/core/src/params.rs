@@ -207,3 +207,84 @@ impl<'a> Values<'a> {
         self.get(key) != 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMS: &[Param] = &[
+        Param::number("spread", "how far", "blocks", (8, 1, 64)),
+        Param::choice("order", "which first", &["oldest", "newest"]),
+        Param::flag("eager", "at once", true),
+        Param::flag("shy", "later", false),
+    ];
+
+    fn scheme(needs: &'static [Need]) -> Scheme {
+        Scheme {
+            name: "sample",
+            summary: "",
+            source: "",
+            role: Role::Scheme,
+            needs,
+            ordered: &[],
+            params: PARAMS,
+        }
+    }
+
+    #[test]
+    fn formula_a_parameter_has_the_default_of_its_kind() {
+        let defaults: [i64; 4] = core::array::from_fn(|i| PARAMS[i].default());
+        assert_eq!(defaults, [8, 0, 1, 0]);
+        assert_eq!((PARAMS[0].key, PARAMS[0].doc), ("spread", "how far"));
+        let range = match PARAMS[0].kind {
+            ParamKind::Number { unit, min, max, .. } => (unit, min, max),
+            _ => panic!("{:?}", PARAMS[0].kind),
+        };
+        assert_eq!(range, ("blocks", 1, 64));
+    }
+
+    #[test]
+    fn formula_values_are_found_by_the_keys_of_the_record() {
+        let scheme = scheme(&[]);
+        let values = Values::new(&scheme, &[40, 1, 0, 1]);
+        assert_eq!((values.get("spread"), values.get("order")), (40, 1));
+        assert_eq!((values.flag("eager"), values.flag("shy")), (false, true));
+        assert_eq!(
+            (values.find("spread"), values.find("colour")),
+            (Some(40), None)
+        );
+    }
+
+    #[test]
+    fn formula_a_scheme_requires_what_its_record_names() {
+        let scheme = scheme(&[Need::Heat, Need::OwnStreamIf("order")]);
+        assert!(scheme.requires(Need::Heat) && !scheme.requires(Need::Voltages));
+        assert!(scheme.requires(Need::OwnStreamIf("order")));
+        assert!(!scheme.requires(Need::OwnStreamIf("eager")) && !scheme.requires(Need::OwnStream));
+    }
+
+    /// Two streams always, and two more each where its choice has the first word.
+    #[test]
+    fn formula_write_streams_of_a_scheme_are_counted() {
+        let scheme = scheme(&[
+            Need::OwnStream,
+            Need::Heat,
+            Need::OwnStreamIf("order"),
+            Need::OwnStream,
+            Need::OwnStreamIf("shy"),
+        ]);
+        assert_eq!(scheme.own_streams(), 4, "at most");
+        for (values, streams) in [
+            ([8, 0, 1, 0], 4),
+            ([8, 1, 1, 0], 3),
+            ([8, 0, 1, 1], 3),
+            ([8, 1, 1, 1], 2),
+        ] {
+            assert_eq!(
+                Values::new(&scheme, &values).own_streams(),
+                streams,
+                "{values:?}"
+            );
+        }
+    }
+}

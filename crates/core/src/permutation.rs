@@ -247,4 +247,54 @@ mod tests {
             assert!(order.into_iter().eq(0..n), "{n}");
         }
     }
+
+    /// Orders of three sizes, computed with whole numbers of any length by the definition of the network: a square, and two
+    /// whose network has one and four numbers more; the last with a tweak. Maps of filled drives stand on them.
+    #[test]
+    fn golden_orders_of_small_permutations() {
+        let order = |n: u64, seed, tweak| -> vec::Vec<u64> {
+            let p = Permutation::new(n, Stream::new(seed));
+            assert_eq!((p.len(), p.is_empty()), (n, false));
+            (0..n).map(|i| p.at_tweaked(i, tweak)).collect()
+        };
+        assert_eq!(
+            order(16, 1, 0),
+            [1, 15, 8, 4, 10, 12, 3, 9, 13, 14, 0, 6, 2, 5, 11, 7]
+        );
+        assert_eq!(
+            order(19, 2, 0),
+            [
+                17, 18, 6, 4, 14, 12, 7, 8, 11, 10, 1, 16, 15, 5, 9, 0, 13, 3, 2
+            ]
+        );
+        assert_eq!(
+            order(21, 3, 0x5851_f42d_4c95_7f2d),
+            [
+                8, 3, 12, 0, 15, 11, 10, 9, 20, 6, 13, 1, 16, 19, 4, 5, 2, 7, 14, 17, 18
+            ]
+        );
+    }
+
+    /// The same of two large ones: 15 TB of 4 KiB, and the largest that there may be.
+    #[test]
+    fn golden_places_of_large_permutations() {
+        for (n, places) in [
+            (
+                3_750_000_000,
+                [3_046_472_700, 1_339_148_500, 2_183_583_157, 3_707_295_150],
+            ),
+            (
+                MAX_NUMBERS,
+                [
+                    3_514_580_718_018,
+                    1_628_932_953_344,
+                    3_997_159_446_360,
+                    2_114_410_264_034,
+                ],
+            ),
+        ] {
+            let p = Permutation::new(n, Stream::new(9));
+            assert_eq!([0, 1, 2, n - 1].map(|i| p.at(i)), places, "{n}");
+        }
+    }
 }

@@ -88,3 +88,18 @@ impl Arena for &mut [u8] {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_a_piece_of_memory_is_an_arena() {
+        let mut memory = [1, 2, 3];
+        let mut arena = memory.as_mut_slice();
+        assert_eq!(arena.bytes(), [1, 2, 3]);
+        arena.bytes_mut()[1] = 9;
+        assert_eq!(arena.bytes(), [1, 9, 3]);
+        assert_eq!(memory, [1, 9, 3]);
+    }
+}

@@ -128,4 +128,82 @@ mod tests {
         }
         assert!(hits.iter().all(|h| h.abs_diff(10_000) < 500), "{hits:?}");
     }
+
+    /// The sequence of SplitMix64 from the state 1234567 on, as published with the generator.
+    #[test]
+    fn formula_draws_are_the_sequence_of_splitmix64() {
+        let stream = Stream(1_234_567);
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        for (i, bits) in (0..).zip(published) {
+            assert_eq!(stream.draw(i), bits, "{i}");
+        }
+        assert_eq!(stream.bits(), published[0]);
+        // A seed is a state, and its stream is keyed by the first number from there.
+        assert_eq!(Stream::new(1_234_567), Stream(published[0]));
+        // 0.35008 of the range, as fractions of three ranges.
+        let below = [10, 1000, u64::MAX].map(|n| stream.below(n));
+        assert_eq!(below, [3, 350, 6_457_827_717_110_365_316]);
+    }
+
+    /// Numbers of wyrand, final version 4, from two states, computed with whole numbers of any length by its published
+    /// definition: the state grows by an odd constant, and the halves of its product with itself xor another are folded.
+    #[test]
+    fn formula_quick_draws_are_the_sequence_of_wyrand() {
+        for (state, numbers) in [
+            (
+                0,
+                [
+                    11_116_517_241_604_665_558,
+                    91_298_403_691_422_709,
+                    1_747_996_488_805_885_078,
+                ],
+            ),
+            (
+                1_234_567,
+                [
+                    13_725_641_357_320_173_039,
+                    13_099_500_103_347_697_343,
+                    1_505_849_618_603_060_667,
+                ],
+            ),
+        ] {
+            for (i, bits) in (0..).zip(numbers) {
+                assert_eq!(Stream(state).quick(i), bits, "{state} {i}");
+            }
+        }
+    }
+
+    /// Names are hashed by FNV-1a of 64 bits; the hashes are its published examples.
+    #[test]
+    fn formula_a_name_is_hashed_by_fnv() {
+        let stream = Stream::new(3);
+        for (name, hash) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
+            assert_eq!(stream.named(name), stream.at(hash), "{name}");
+        }
+    }
+
+    /// Children of a key. Seeds of all simulations stand on these numbers.
+    #[test]
+    fn golden_children_of_a_stream() {
+        let children = [0, 1, 2, 1 << 63].map(|index| Stream(1_234_567).at(index).0);
+        assert_eq!(
+            children,
+            [
+                0xd7cd_db79_d564_2718,
+                0x3eae_8069_2509_64f4,
+                0x5704_0a8e_90eb_333f,
+                0x53be_f62e_3481_1fd4
+            ]
+        );
+    }
 }

@@ -322,4 +322,127 @@ mod tests {
         assert_eq!(safe(39), (565, 9));
         assert_eq!(safe(1000), (300, 100), "nothing shorter is known");
     }
+
+    #[test]
+    fn formula_where_a_shorter_sense_adds_nothing_it_is_safe_with_nothing_to_spare() {
+        let row = ShortSenses {
+            default_tenths: 300,
+            added_tenths: [0, 0, 0, 7, 7, 14, 14, 14],
+        };
+        let pre = |allowed| row.safe(allowed).pre_permille;
+        // Up to 700 nothing is added, and 0.7 bits by 600.
+        assert_eq!((pre(30), row.safe(30).extra_bits), (700, 0));
+        // 1 bit is three sevenths of the way from 530 to 460.
+        assert_eq!((pre(31), row.safe(31).extra_bits), (500, 1));
+        assert_eq!(
+            (pre(32), row.safe(32).extra_bits),
+            (300, 2),
+            "1.4 bits, rounded up"
+        );
+    }
+
+    #[test]
+    fn formula_only_the_precharge_of_a_safe_sense_is_shorter() {
+        let safe = SafeSense {
+            pre_permille: 460,
+            extra_bits: 3,
+        };
+        let timing = safe.timing();
+        assert_eq!(timing.pre_permille, 460);
+        assert_eq!((timing.eval_permille, timing.disch_permille), (1000, 1000));
+        assert_eq!(SafeSense::DEFAULT.timing(), SenseTiming::DEFAULT);
+    }
+
+    /// Of 72 bits that the code corrects 14 are kept as a margin. With 50 bits by default, 8 are to spare: two thirds of
+    /// the way from 6 at 700 to 9 at 600.
+    #[test]
+    fn formula_a_safe_sense_leaves_the_margin() {
+        let mut table = table();
+        table.points[0][0][0] = ShortSenses {
+            default_tenths: 500,
+            added_tenths: [10, 30, 60, 90, 120, 240, 500, 1000],
+        };
+        let safe = table.safe(30, 0, Ns::from_h(1));
+        assert_eq!((safe.pre_permille, safe.extra_bits), (634, 8));
+        table.margin_bits = 100;
+        assert_eq!(table.safe(30, 0, Ns::from_h(1)), SafeSense::DEFAULT);
+    }
+
+    #[test]
+    fn formula_a_mixture_is_a_weighted_mean() {
+        let point = |default_tenths, from| ShortSenses {
+            default_tenths,
+            added_tenths: core::array::from_fn(|i| from + 100 * i as u16),
+        };
+        let (a, b) = (point(1000, 40), point(2001, 0));
+        assert_eq!(a.mixed(&b, 0), a);
+        assert_eq!(a.mixed(&b, 256), b);
+        assert_eq!(a.mixed(&b, 64), point(1250, 30), "1250.25");
+        assert_eq!(a.mixed(&b, 128), point(1501, 20), "1500.5 is rounded up");
+        let most = ShortSenses::UNKNOWN;
+        assert_eq!(most.mixed(&most, 100), most);
+    }
+
+    #[test]
+    fn formula_a_place_is_a_node_and_the_way_to_the_next() {
+        let nodes = [10, 20, 60];
+        for (x, at) in [
+            (-5, Some((0, 0))),
+            (10, Some((0, 0))),
+            (11, Some((0, 25))),
+            (15, Some((0, 128))),
+            (20, Some((1, 0))),
+            (30, Some((1, 64))),
+            (59, Some((1, 249))),
+            (60, Some((2, 0))),
+            (61, None),
+        ] {
+            assert_eq!(place(&nodes, x), at, "{x}");
+        }
+    }
+
+    #[test]
+    fn formula_binary_logarithms_are_at_most_a_tenth_of_an_octave_too_small() {
+        for octave in 0..64 {
+            assert_eq!(log2(1 << octave), octave * 256);
+        }
+        assert_eq!(log2(3), 384, "halfway between 2 and 4");
+        assert_eq!(log2(u64::MAX), 64 * 256 - 1);
+        let mut last = 0;
+        for i in 0..4000 {
+            let x = 1.0109_f64.powi(i) as u64;
+            let (is, exact) = (log2(x), (x as f64).log2() * 256.0);
+            assert!(is >= last, "{x}");
+            assert!(
+                (-0.0861 * 256.0 - 1.0..=1e-9).contains(&(is as f64 - exact)),
+                "{x}"
+            );
+            last = is;
+        }
+    }
+
+    /// Arrhenius with Boltzmann's constant, 8.617333e-5 eV/K, to a unit and the rounding of the constant.
+    #[test]
+    fn formula_acceleration_is_by_arrhenius() {
+        for mev in [0, 300, 1100, 1500] {
+            for celsius in [-100, -40, 0, 25, 40, 85, 125] {
+                for reference in TEMPERATURES_C {
+                    let kelvin = |t: i16| f64::from(t) + 273.15;
+                    let per_kelvin = f64::from(mev) * 1e-3 / 8.617_333e-5;
+                    let exponent = per_kelvin * (1.0 / kelvin(reference) - 1.0 / kelvin(celsius));
+                    let exact = exponent * core::f64::consts::LOG2_E * 256.0;
+                    let is = log2_acceleration(mev, celsius, reference);
+                    let off = (is as f64 - exact).abs();
+                    assert!(
+                        off <= 1.0 + exact.abs() * 1e-5,
+                        "{mev} {celsius} {reference}: {is}, {exact}"
+                    );
+                }
+            }
+        }
+        assert_eq!(
+            log2_acceleration(1100, i16::MIN, 30),
+            log2_acceleration(1100, -100, 30)
+        );
+    }
 }

@@ -64,3 +64,30 @@ impl fmt::Debug for Ns {
         write!(f, "{}ns", self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_units_of_time_are_powers_of_ten_of_a_second() {
+        assert_eq!(Ns::from_us(7), Ns(7_000));
+        assert_eq!(Ns::from_ms(7), Ns(7_000_000));
+        assert_eq!(Ns::from_s(7), Ns(7_000_000_000));
+        assert_eq!(Ns::from_h(7), Ns(25_200_000_000_000));
+    }
+
+    #[test]
+    fn formula_spans_of_time_add_up() {
+        let (early, late) = (Ns(1_200), Ns(5_000));
+        assert_eq!(late - early, Ns(3_800));
+        assert_eq!(early + (late - early), late);
+        let mut now = early;
+        now += Ns(300);
+        assert_eq!(now, Ns(1_500));
+        assert_eq!(late.since(early), Ns(3_800));
+        assert_eq!(early.since(late), Ns::ZERO, "no span is negative");
+        assert_eq!(early.saturating_add(late), Ns(6_200));
+        assert_eq!(Ns::MAX.saturating_add(Ns(1)), Ns::MAX);
+    }
+}

@@ -107,4 +107,23 @@ mod tests {
             assert_eq!(by.at_rate(10).milli(mode), by.milli(mode));
         }
     }
+
+    #[test]
+    fn formula_a_wear_rate_is_told_and_is_one_by_default() {
+        assert_eq!(CycleDamage::ALIKE.rate(), 1);
+        assert_eq!(CycleDamage::ALIKE.at_rate(MOST_WEAR_RATE).rate(), 1000);
+        let by = CycleDamage::new([10, 70, 333, 1000]).at_rate(7);
+        let of_erase = CellMode::ALL.map(|mode| by.milli_of_erase(mode));
+        assert_eq!(of_erase, [70, 490, 2331, 7000]);
+        // 0.6 cycles, and 2.331 more.
+        let before = Damage {
+            cycles: 4,
+            milli: 600,
+        };
+        let after = Damage {
+            cycles: 6,
+            milli: 931,
+        };
+        assert_eq!(before.after_cycle(CellMode::Tlc, by), after);
+    }
 }

@@ -451,4 +451,135 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn formula_a_decode_takes_its_setup_and_its_iterations() {
+        let timing = DecodeTiming {
+            setup_ns: 100,
+            iteration_ns: 7,
+        };
+        let verdict = Verdict {
+            ok: true,
+            corrected: 3,
+            iterations: 5,
+        };
+        assert_eq!(timing.latency(verdict), Ns(135));
+        assert_eq!(timing.latency_of(3, 10), Ns(370));
+        assert_eq!(timing.latency_of(0, 0), Ns(0));
+    }
+
+    #[test]
+    fn formula_codes_have_the_sizes_of_their_names() {
+        for (name, bits, data_bytes, soft) in [
+            ("threshold", 9216, 1024, false),
+            ("ldpc-1k", 9216, 1024, true),
+            ("ldpc-4k", 36_864, 4096, true),
+        ] {
+            let c = code(name);
+            let is = (c.codeword_bits(), c.data_bytes(), c.is_soft());
+            assert_eq!(is, (bits, data_bytes, soft), "{name}");
+        }
+    }
+
+    #[test]
+    fn golden_errors_name_the_codes_and_the_table() {
+        let unknown = Code::named("bch")
+            .map(|_| ())
+            .map_err(|e| std::format!("{e}"));
+        let names = "no such code; there are [\"threshold\", \"ldpc-1k\", \"ldpc-4k\"]";
+        assert_eq!(unknown, Err(names.into()));
+        let what = outcome::TableFault::Pair;
+        let table = CodeError::Table("a.csv", TableError { line: 3, what });
+        assert_eq!(
+            std::format!("{table}"),
+            "a.csv: outcome table, line 3: a pair of the last column is not written iterations:codewords"
+        );
+    }
+
+    #[test]
+    fn formula_a_threshold_code_corrects_72_bits_however_they_are_read() {
+        let c = code("threshold");
+        for (errors, ok) in [
+            (0, true),
+            (71, true),
+            (72, true),
+            (73, false),
+            (9216, false),
+        ] {
+            let soft = SoftWeights {
+                classes: 2,
+                errors: [errors / 3, errors - errors / 3, 0],
+                bits: [8000, 1216, 0],
+            };
+            let expected = Verdict {
+                ok,
+                corrected: if ok { errors } else { 0 },
+                iterations: 0,
+            };
+            assert_eq!(c.judge(errors, 0, || 0), expected);
+            assert_eq!(c.judge_soft(&soft, 0), expected);
+            let fails = if ok { 0.0 } else { 1.0 };
+            assert_eq!(c.failure_probability(errors), fails);
+            assert_eq!(c.soft_failure_probability(&soft), fails);
+            assert_eq!(
+                (c.unsatisfied_checks(errors), c.mean_iterations(errors)),
+                (0, Some(0.0))
+            );
+        }
+        // A channel without errors, and one that turns each bit over.
+        assert_eq!(
+            (c.frame_error_rate(0.0), c.frame_error_rate(1.0)),
+            (0.0, 1.0)
+        );
+    }
+
+    #[test]
+    fn formula_a_soft_read_is_judged_by_the_table_of_its_senses() {
+        for name in ["ldpc-1k", "ldpc-4k"] {
+            let c = code(name);
+            let Code::Ldpc(ldpc) = &c else {
+                panic!("{name}");
+            };
+            let mut opened = 0;
+            for place in (0..400).step_by(2) {
+                for (weights, table) in [
+                    (SoftWeights::hard(place), &ldpc.hard),
+                    (
+                        weights_of_place(c.codeword_bits(), place.max(1)),
+                        &ldpc.soft,
+                    ),
+                ] {
+                    let fail = table.failure_probability(weights.score());
+                    assert_eq!(c.soft_failure_probability(&weights), fail);
+                    let draw = |share: f64| (share * 18_446_744_073_709_551_616.0) as u64;
+                    let below = c.judge_soft(&weights, draw(fail * 0.999));
+                    let above = c.judge_soft(&weights, draw(fail * 1.001 + 1e-9));
+                    if fail > 1e-6 && fail < 0.99 {
+                        opened += 1;
+                        assert!(!below.ok && above.ok, "{name} {weights:?}: {fail}");
+                        assert_eq!(above.corrected, weights.hard_errors());
+                    }
+                }
+                let hard = SoftWeights::hard(place);
+                assert_eq!(
+                    c.soft_failure_probability(&hard),
+                    c.failure_probability(place)
+                );
+            }
+            assert!(opened > 20, "{opened}");
+        }
+    }
+
+    /// One wrong bit leaves as many checks unsatisfied as it is in, 141 of 36 columns; where all bits are wrong, each check
+    /// of an odd number of bits is unsatisfied.
+    #[test]
+    fn formula_the_fewest_and_the_most_errors_leave_checks_unsatisfied() {
+        for (name, z) in [("ldpc-1k", 256), ("ldpc-4k", 1024)] {
+            let c = code(name);
+            let all = c.codeword_bits();
+            let checks = [0, 1, all, all + 1].map(|weight| c.unsatisfied_checks(weight));
+            assert_eq!(checks, [0, 4, 3 * z, 3 * z], "{name}");
+            assert_eq!(c.unsatisfied_checks(all / 2), 2 * z, "half of all checks");
+        }
+    }
 }

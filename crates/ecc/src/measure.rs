@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use firstread_core::Stream;
 
-use crate::ldpc::{Decoder, Encoder, Ldpc, MAX_ITERATIONS, Reliability};
+use crate::ldpc::{Decode, Decoder, Encoder, Ldpc, MAX_ITERATIONS, Reliability};
 use crate::soft::SoftWeights;
 
 /// Counts of codewords by how their decoding ended.
@@ -36,6 +36,16 @@ impl DecodeCounts {
     /// Number of codewords that failed.
     pub fn failures(&self) -> u32 {
         self.frames.saturating_sub(self.after.iter().sum())
+    }
+
+    /// Counts a codeword: how its decoding ended, and whether its bits are those that were sent.
+    fn count(&mut self, decode: Decode, right: bool) {
+        self.frames += 1;
+        if decode.ok && right {
+            self.after[usize::from(decode.iterations)] += 1;
+        } else if decode.ok {
+            self.undetected += 1;
+        }
     }
 
     /// Adds the codewords of `other`.
@@ -120,12 +130,7 @@ impl Trial {
                 },
             };
             let decode = self.decoder.decode(&mut self.word, reliability);
-            decode_counts.frames += 1;
-            if decode.ok && self.word == self.sent[sent] {
-                decode_counts.after[usize::from(decode.iterations)] += 1;
-            } else if decode.ok {
-                decode_counts.undetected += 1;
-            }
+            decode_counts.count(decode, self.word == self.sent[sent]);
         }
         decode_counts
     }
@@ -237,4 +242,176 @@ pub fn wilson(events: u32, frames: u32, z: f64) -> (f64, f64) {
     let low = if events == 0 { 0.0 } else { centre - half };
     let high = if events == frames { 1.0 } else { centre + half };
     (low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(frames: u32, undetected: u32, after: &[(usize, u32)]) -> DecodeCounts {
+        let mut counts = DecodeCounts {
+            frames,
+            undetected,
+            ..DecodeCounts::default()
+        };
+        after.iter().for_each(|&(k, n)| counts.after[k] = n);
+        counts
+    }
+
+    #[test]
+    fn formula_counts_of_decodes_add_up() {
+        let a = counts(100, 2, &[(0, 10), (3, 50), (30, 20)]);
+        assert_eq!(a.failures(), 20);
+        assert_eq!(a.mean_iterations(), (3.0 * 50.0 + 30.0 * 20.0) / 80.0);
+        let mut sum = a;
+        sum.add(&counts(7, 1, &[(3, 4), (4, 1)]));
+        assert_eq!(sum, counts(107, 3, &[(0, 10), (3, 54), (4, 1), (30, 20)]));
+        let none = counts(9, 0, &[]);
+        assert_eq!((none.failures(), none.mean_iterations()), (9, 0.0));
+    }
+
+    #[test]
+    fn formula_a_wrong_codeword_is_a_failure_of_its_own() {
+        let decode = |ok, iterations| Decode { ok, iterations };
+        let mut c = DecodeCounts::default();
+        c.count(decode(true, 4), true);
+        c.count(decode(true, 4), false);
+        c.count(decode(true, 9), false);
+        c.count(decode(false, MAX_ITERATIONS), false);
+        assert_eq!(c, counts(4, 2, &[(4, 1)]));
+        assert_eq!(c.failures(), 3);
+    }
+
+    /// Wilson's interval at 95 %, as calculators print it.
+    #[test]
+    fn formula_wilson_intervals_are_the_published_ones() {
+        for (events, frames, low, high) in [
+            (0, 10, 0.0, 0.277_540),
+            (5, 10, 0.236_590, 0.763_410),
+            (3, 50, 0.020_615, 0.162_173),
+            (10, 10, 0.722_460, 1.0),
+        ] {
+            let is = wilson(events, frames, 1.96);
+            let off = (is.0 - low).abs().max((is.1 - high).abs());
+            assert!(off < 1e-6, "{events} of {frames}: {is:?}");
+        }
+        assert_eq!((wilson(0, 3, 1.96).0, wilson(3, 3, 1.96).1), (0.0, 1.0));
+    }
+
+    /// Tails of a normal distribution, computed apart from this crate: at a raw bit error rate of 1 % half a standard
+    /// deviation leaves 235.4 and reaches 3,389.9 of 100,000 bits; at 2 % 0.3 and 0.7 leave 929.3 and 294.6, and reach 3,973.7
+    /// and 8,790.8.
+    #[test]
+    fn formula_counts_of_a_gaussian_read_are_tails() {
+        let hard = gaussian_weights(100_000, 0.01, &[]);
+        assert_eq!((hard.classes, hard.errors), (1, [1000, 0, 0]));
+        let three = gaussian_weights(100_000, 0.01, &[0.5]);
+        assert_eq!((three.classes, three.errors), (2, [235, 765, 0]));
+        assert_eq!(three.bits, [96_845, 765 + 2390, 0]);
+        let five = gaussian_weights(100_000, 0.02, &[0.3, 0.7]);
+        assert_eq!((five.classes, five.errors), (3, [295, 634, 1071]));
+        assert_eq!(five.bits, [91_504, 634 + 4817, 1071 + 1974]);
+    }
+
+    #[test]
+    fn formula_a_place_is_found_again_within_one() {
+        let weights = SoftWeights {
+            classes: 2,
+            errors: [30, 64, 0],
+            bits: [9000, 192, 0],
+        };
+        // 30, 17 for the 64 weak errors, 4 for the 128 weak bits that are right.
+        assert_eq!(place(&weights), 51);
+        let just = |strong, weak, bits| {
+            place(&SoftWeights {
+                classes: 2,
+                errors: [strong, weak, 0],
+                bits: [9000, bits, 0],
+            })
+        };
+        // Half a place is rounded up: 16 right ones are half.
+        assert_eq!([just(5, 0, 15), just(5, 0, 16), just(5, 2, 1)], [5, 6, 6]);
+        for (bits, wanted) in [(9216, 40), (9216, 85), (36_864, 300), (36_864, 346)] {
+            let found = place(&weights_of_place(bits, wanted));
+            assert!(found.abs_diff(wanted) <= 1, "{wanted}: {found}");
+        }
+    }
+
+    /// Errors and marks of a drawn word are as many as was asked for, in each class.
+    #[test]
+    fn formula_a_drawn_word_has_the_errors_of_each_class() {
+        let mut trial = Trial::new(&Ldpc::new_1k());
+        let ones = |words: &[u64]| words.iter().map(|w| w.count_ones()).sum::<u32>();
+        for (seed, weights) in (0..).zip([
+            SoftWeights::hard(0),
+            SoftWeights::hard(80),
+            SoftWeights {
+                classes: 2,
+                errors: [40, 60, 0],
+                bits: [8800, 416, 0],
+            },
+            SoftWeights {
+                classes: 3,
+                errors: [20, 30, 50],
+                bits: [8000, 900, 316],
+            },
+            // More than there are.
+            SoftWeights {
+                classes: 3,
+                errors: [9000, 200, 100],
+                bits: [9000, 200, 100],
+            },
+        ]) {
+            trial.word.fill(0);
+            trial.draw(&weights, Stream::new(seed));
+            let errors = weights.hard_errors().min(9216);
+            assert_eq!(ones(&trial.word), errors, "{weights:?}");
+            let (medium, weak) = match weights.classes {
+                1 => (0, 0),
+                2 => (0, weights.bits[1]),
+                _ => (
+                    weights.bits[1].min(9216 - weights.bits[0].min(weights.errors[0])),
+                    weights.bits[2],
+                ),
+            };
+            assert_eq!(ones(&trial.medium), medium, "{weights:?}");
+            assert_eq!(
+                ones(&trial.weak),
+                if errors == 9216 { 16 } else { weak },
+                "{weights:?}"
+            );
+            let wrong = |mask: &[u64]| -> u32 {
+                let both = trial
+                    .word
+                    .iter()
+                    .zip(mask)
+                    .map(|(a, b)| (a & b).count_ones());
+                both.sum()
+            };
+            if weights.classes == 2 {
+                assert_eq!(wrong(&trial.weak), 60, "wrong and weak");
+            } else if seed == 3 {
+                assert_eq!((wrong(&trial.medium), wrong(&trial.weak)), (30, 50));
+            }
+        }
+    }
+
+    #[test]
+    fn formula_few_errors_are_all_corrected_and_too_many_are_none() {
+        let mut trial = Trial::new(&Ldpc::new_1k());
+        let clean = trial.run(&SoftWeights::hard(0), Stream::new(1), 0..3);
+        assert_eq!(clean, counts(3, 0, &[(0, 3)]));
+        let few = trial.run(&SoftWeights::hard(20), Stream::new(1), 60..70);
+        assert_eq!(
+            (few.frames, few.undetected, few.failures(), few.after[0]),
+            (10, 0, 0, 0)
+        );
+        let many = trial.run(&SoftWeights::hard(400), Stream::new(1), 0..4);
+        assert_eq!(many, counts(4, 0, &[]));
+        // Equal numbers are equal codewords, whatever was decoded before them.
+        let again = trial.run(&SoftWeights::hard(75), Stream::new(1), 5..25);
+        let mut parts = trial.run(&SoftWeights::hard(75), Stream::new(1), 15..25);
+        parts.add(&trial.run(&SoftWeights::hard(75), Stream::new(1), 5..15));
+        assert_eq!(parts, again);
+    }
 }

@@ -236,7 +236,6 @@ const STARTS: usize = 16;
 
 /// Outcomes at one score. What most codewords need is in one cache line: the failure probability, and the
 /// first iterations.
-/// few iterations.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Row {
@@ -536,5 +535,306 @@ mod tests {
                 assert!(low <= line, "{file}, {}: {line} below {low}", p.score);
             }
         }
+    }
+
+    /// A table of hard reads: score, failed of the frames, and what the others took.
+    fn table(rows: &[(u32, u32, u32, &str)]) -> String {
+        let mut text = std::format!("# made by hand\n{COLUMNS}\n");
+        for (score, failed, frames, right) in rows {
+            text += &std::format!("{score},{score},9216,{frames},{failed},0,0,0,0,{right}\n");
+        }
+        text
+    }
+
+    fn outcomes(rows: &[(u32, u32, u32, &str)]) -> Outcomes {
+        Outcomes::parse(&table(rows)).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn near(is: f64, expected: f64) {
+        assert!((is / expected - 1.0).abs() < 1e-9, "{is}, not {expected}");
+    }
+
+    #[test]
+    fn formula_between_points_the_odds_of_failure_are_a_power_law() {
+        let o = outcomes(&[
+            (100, 100, 1000, "5:900"),
+            (110, 200, 1000, "5:800"),
+            (120, 500, 1000, "5:500"),
+            (130, 800, 1000, "5:200"),
+            (140, 900, 1000, "5:100"),
+            (170, 1000, 1000, ""),
+        ]);
+        for (score, failed) in [(100, 0.1), (110, 0.2), (120, 0.5), (130, 0.8), (140, 0.9)] {
+            near(o.failure_probability(score), failed);
+        }
+        // Halfway between odds of 1 to 9 and 1 to 4 they are 1 to 6, and between 1 to 4 and 1 to 1 they are 1 to 2.
+        near(o.failure_probability(105), 1.0 / 7.0);
+        near(o.failure_probability(115), 1.0 / 3.0);
+        // Beyond them the odds go on as from the outermost point to the fourth: by 36 in 30. The last point is none of
+        // these: too few codewords are right there.
+        near(o.failure_probability(70), 1.0 / 325.0);
+        near(o.failure_probability(155), 54.0 / 55.0);
+        near(o.failure_probability(170), 324.0 / 325.0);
+        assert_eq!(o.measured_from(), 100);
+        let beyond = (o.failure_probability(171), o.mean_iterations(171));
+        assert_eq!(
+            beyond,
+            (1.0, None),
+            "beyond the last point every codeword fails"
+        );
+        assert_eq!(
+            (o.failure_probability(0), o.mean_iterations(0)),
+            (0.0, Some(0.0))
+        );
+        // All that is right is right after five iterations: of no other number was any seen, which counts as half a
+        // codeword of 1,001.
+        let mean = o.mean_iterations(120).unwrap_or(0.0);
+        assert!((mean - 5.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn formula_points_that_fall_share_their_failures() {
+        let o = outcomes(&[
+            (10, 100, 1000, "3:900"),
+            (20, 400, 1000, "3:600"),
+            (30, 300, 1000, "3:700"),
+            (40, 800, 4000, "3:3200"),
+            (50, 800, 1000, "3:200"),
+        ]);
+        near(o.failure_probability(10), 0.1);
+        for score in [20, 25, 30, 33, 40] {
+            near(o.failure_probability(score), 1500.0 / 6000.0);
+        }
+        near(o.failure_probability(50), 0.8);
+    }
+
+    #[test]
+    fn formula_a_point_of_fewer_than_ten_events_supports_no_line() {
+        // Nine failures are no support, ten are: the line below begins at 110.
+        let rows = [
+            (100, 9, 1000, "3:991"),
+            (110, 10, 1000, "3:990"),
+            (120, 100, 1000, "3:900"),
+            (130, 990, 1000, "3:10"),
+            (140, 991, 1000, "3:9"),
+        ];
+        let o = outcomes(&rows);
+        assert_eq!(o.measured_from(), 110);
+        near(o.failure_probability(110), 0.01);
+        near(o.failure_probability(130), 0.99);
+        // From 110 to 130, the outermost of three points, odds grow by 99^2.
+        near(o.failure_probability(100), 1.0 / (1.0 + 99.0 * 99.0));
+        // Points of equal shares are not put together: nine failures each are no support.
+        let o = outcomes(&[
+            (90, 9, 1000, "3:991"),
+            (100, 9, 1000, "3:991"),
+            (110, 10, 1000, "3:990"),
+            (120, 100, 1000, "3:900"),
+            (130, 990, 1000, "3:10"),
+        ]);
+        assert_eq!(o.measured_from(), 110);
+    }
+
+    #[test]
+    fn formula_two_supported_points_make_a_line_and_one_makes_half_counts() {
+        let o = outcomes(&[(10, 100, 1000, "3:900"), (20, 900, 1000, "3:100")]);
+        near(o.failure_probability(10), 0.1);
+        near(o.failure_probability(15), 0.5);
+        let o = outcomes(&[(10, 0, 1000, "3:1000"), (20, 1000, 1000, "")]);
+        near(o.failure_probability(10), 0.5 / 1001.0);
+        near(o.failure_probability(15), 0.5);
+        near(o.failure_probability(20), 1000.5 / 1001.0);
+    }
+
+    #[test]
+    fn formula_iterations_are_those_that_a_share_of_codewords_took() {
+        // At 20, two in ten take two iterations, three take four, and five fail.
+        let o = outcomes(&[
+            (10, 100, 1000, "2:600 4:300"),
+            (20, 500, 1000, "2:200 4:300"),
+            (30, 900, 1000, "2:40 4:60"),
+            (400, 1000, 1000, ""),
+        ]);
+        let of = |share: f64| {
+            let verdict = o.judge(20, 20, (share * TWO_64) as u64, || (share * TWO_64) as u64);
+            verdict.ok.then_some(verdict.iterations)
+        };
+        assert_eq!((of(0.0), of(0.2), of(0.499)), (None, None, None));
+        assert_eq!((of(0.501), of(0.7), of(0.799)), (Some(4), Some(4), Some(4)));
+        assert_eq!((of(0.801), of(0.9), of(0.998)), (Some(2), Some(2), Some(2)));
+        let mean = o.mean_iterations(20).unwrap_or(0.0);
+        assert!(
+            (mean - (0.2 * 2.0 + 0.3 * 4.0) / 0.5).abs() < 0.01,
+            "{mean}"
+        );
+        // At 400 the odds are beyond what a float tells from certainty.
+        assert_eq!(
+            (o.failure_probability(400), o.mean_iterations(400)),
+            (1.0, None)
+        );
+        let failed = o.judge(20, 20, 0, || 0);
+        assert_eq!(
+            (failed.corrected, failed.iterations),
+            (0, u32::from(MAX_ITERATIONS))
+        );
+        assert_eq!(o.judge(20, 17, u64::MAX, || u64::MAX).corrected, 17);
+        assert!(!o.judge(401, 401, u64::MAX, || u64::MAX).ok);
+        let clean = o.judge(0, 0, 0, || 0);
+        assert_eq!(
+            (clean.ok, clean.iterations),
+            (true, 0),
+            "no draw makes a clean word fail"
+        );
+    }
+
+    /// The other draw is asked for where the score leaves the outcome open, and it decides there.
+    #[test]
+    fn sequence_the_draw_that_persists_decides_where_the_outcome_is_open() {
+        let o = Outcomes::parse(TABLES[0].1).unwrap_or_else(|e| panic!("{e}"));
+        let mut counts = [0; 2];
+        for score in 0..o.rows.len() as u32 {
+            let p = o.failure_probability(score);
+            let open = (1e-5..1.0 - 1e-5).contains(&p);
+            let mut asked = false;
+            let verdict = o.judge(score, score, u64::MAX, || {
+                asked = true;
+                0
+            });
+            assert_eq!(asked, open, "{score}: {p}");
+            // Of a score that is certain, the least draw but none would change nothing.
+            assert_eq!(verdict.ok, !open && p < 0.5, "{score}: {p}");
+            counts[usize::from(open)] += 1;
+        }
+        assert!(counts.iter().all(|&n| n > 10), "{counts:?}");
+    }
+
+    /// The search for the iterations of a draw, against a count over all of a row, at both ends of each of its bins.
+    #[test]
+    fn model_the_search_for_iterations_counts_what_is_above_the_draw() {
+        for (file, text) in TABLES {
+            let o = Outcomes::parse(text).unwrap_or_else(|e| panic!("{file}: {e}"));
+            for (score, row) in o.rows.iter().enumerate() {
+                let count = |draw: u64| {
+                    let above = row
+                        .survival
+                        .iter()
+                        .filter(|&&s| (draw >> 32) < u64::from(s));
+                    above.count() as u32
+                };
+                for bin in 0..STARTS as u64 {
+                    let (first, last) = (bin << 60, bin << 60 | u64::MAX >> 4);
+                    for draw in [first, first + (1 << 59), last] {
+                        assert_eq!(row.iterations(draw), count(draw), "{file} {score} {draw:x}");
+                    }
+                    // The search begins at what all draws of the bin need.
+                    assert_eq!(
+                        u32::from(row.start[bin as usize]),
+                        count(last),
+                        "{file} {score}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn formula_a_table_that_does_not_parse_names_line_and_fault() {
+        const GOOD: &str = "10,10,9216,100,50,0,0,0,0,3:30 4:20";
+        const NEXT: &str = "4000,4000,9216,100,90,1,0,0,0,5:10";
+        let text = |rows: &[&str]| {
+            let mut text = std::format!("# a comment\n\n{COLUMNS}\n");
+            for row in rows {
+                text += &std::format!("{row}\n");
+            }
+            text
+        };
+        let points = parse_points(&text(&[GOOD, "# between", NEXT]));
+        let points = points.unwrap_or_else(|e| panic!("{e}"));
+        let [first, last] = points.as_slice() else {
+            panic!("{points:?}");
+        };
+        assert_eq!(
+            (first.score, first.weights.errors, first.weights.bits[0]),
+            (10, [10, 0, 0], 9216)
+        );
+        assert_eq!(
+            (first.weights.classes, first.decode_counts.frames),
+            (1, 100)
+        );
+        assert_eq!(first.decode_counts.after[3..5], [30, 20]);
+        assert_eq!((last.score, last.decode_counts.undetected), (4000, 1));
+        for (row, fault) in [
+            ("11,11", TableFault::Missing),
+            ("11,11,9216,100,50,0,0,0,0", TableFault::Missing),
+            ("x,11,9216,100,50,0,0,0,0,3:50", TableFault::Count),
+            ("11,1x,9216,100,50,0,0,0,0,3:50", TableFault::Count),
+            ("11,11,9216,-1,50,0,0,0,0,3:50", TableFault::Count),
+            (
+                "11,1 2 3 4,9216,100,50,0,0,0,0,3:50",
+                TableFault::TooManyClasses,
+            ),
+            ("11,11,9000 216,100,50,0,0,0,0,3:50", TableFault::Classes),
+            ("11,,,100,50,0,0,0,0,3:50", TableFault::Classes),
+            (
+                "4001,4001,9216,100,50,0,0,0,0,3:50",
+                TableFault::ScoreTooLarge,
+            ),
+            ("12,11,9216,100,50,0,0,0,0,3:50", TableFault::Score),
+            ("11,11,10,100,50,0,0,0,0,3:50", TableFault::Score),
+            (GOOD, TableFault::Order),
+            ("9,9,9216,100,50,0,0,0,0,3:50", TableFault::Order),
+            ("11,11,9216,100,50,0,0,0,0,3-50", TableFault::Pair),
+            ("11,11,9216,100,50,0,0,0,0,x:50", TableFault::Pair),
+            ("11,11,9216,100,50,0,0,0,0,3:x", TableFault::Pair),
+            ("11,11,9216,100,50,0,0,0,0,31:50", TableFault::Iterations),
+            ("11,11,9216,100,50,0,0,0,0,3:49", TableFault::Frames),
+            ("11,11,9216,0,0,0,0,0,0,", TableFault::Frames),
+        ] {
+            let error = parse_points(&text(&[GOOD, row, NEXT])).err();
+            let expected = TableError {
+                line: 5,
+                what: fault,
+            };
+            assert_eq!(error, Some(expected), "{row}");
+        }
+        // All bits may be wrong.
+        assert!(parse_points(&text(&[GOOD, "11,11,11,100,50,0,0,0,0,3:50"])).is_ok());
+        for (text, line, what) in [
+            ("", 0, TableFault::FewPoints),
+            (text(&[GOOD]).as_str(), 4, TableFault::FewPoints),
+            ("# a comment\nscore,errors", 2, TableFault::Header),
+        ] {
+            assert_eq!(
+                parse_points(text).err(),
+                Some(TableError { line, what }),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn golden_the_text_of_an_error_names_the_line() {
+        let error = TableError {
+            line: 7,
+            what: TableFault::Order,
+        };
+        let text = std::format!("{error}");
+        assert_eq!(text, "outcome table, line 7: the score does not rise");
+    }
+
+    /// Moments and a term of a binomial distribution, and its limits.
+    #[test]
+    fn formula_a_mixture_is_an_expectation_over_the_binomial() {
+        let of = |f: fn(f64) -> f64| mix(20, 0.3, |w| f(f64::from(w)));
+        near(of(|_| 1.0), 1.0);
+        near(of(|w| w), 6.0);
+        near(of(|w| w * w), 6.0 * 0.7 + 36.0);
+        // 15,504 ways to choose 5 of 20.
+        let five = 15_504.0 * 0.3f64.powi(5) * 0.7f64.powi(15);
+        near(of(|w| f64::from(u8::from(w == 5.0))), five);
+        // Terms that are too small for a float are left out.
+        near(mix(9216, 0.9, f64::from), 9216.0 * 0.9);
+        assert_eq!(mix(20, 0.0, f64::from), 0.0);
+        assert_eq!(mix(20, 1.0, f64::from), 20.0);
     }
 }

@@ -123,4 +123,33 @@ mod tests {
         }
         assert!(seen > 10_000);
     }
+
+    /// Computed by the formula at the top, apart from this crate.
+    #[test]
+    fn formula_a_score_weighs_errors_and_unreliable_bits() {
+        let weights = |classes, errors, bits| SoftWeights {
+            classes,
+            errors,
+            bits,
+        };
+        let three = weights(2, [40, 60, 0], [8800, 416, 0]);
+        let five = weights(3, [40, 30, 50], [8700, 300, 216]);
+        assert!((three.exact_score() - 67.830_206).abs() < 1e-6);
+        assert!((five.exact_score() - 73.743_459).abs() < 1e-6);
+        assert_eq!((three.score(), five.score()), (68, 74));
+        assert_eq!((three.hard_errors(), five.hard_errors()), (100, 120));
+        // Of a hard read it is the number of errors, whatever their bits.
+        for classes in [0, 1] {
+            let hard = weights(classes, [77, 0, 0], [9216, 0, 0]);
+            assert_eq!((hard.score(), hard.exact_score()), (77, 77.0));
+        }
+        let hard = SoftWeights::hard(77);
+        assert_eq!(
+            (hard.score(), hard.hard_errors(), hard.classes),
+            (77, 77, 1)
+        );
+        let most = weights(2, [u32::MAX; 3], [u32::MAX; 3]);
+        assert_eq!(most.hard_errors(), u32::MAX, "no sum overflows");
+        assert_eq!(weights(2, [0; 3], [0; 3]).score(), 0, "no bits");
+    }
 }

@@ -460,3 +460,71 @@ impl DieState {
         Ok(free)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn golden_each_refusal_says_why() {
+        let (block, until) = (SuperblockId(7), Ns(90));
+        for (refusal, text) in [
+            (Illegal::Busy { until }, "the array is busy until 90ns"),
+            (Illegal::NoBlock(block), "there is no block 7"),
+            (
+                Illegal::from(SenseError::Wordline(3)),
+                "the block has no wordline 3",
+            ),
+            (Illegal::NotErased(block), "block 7 is not erased"),
+            (
+                Illegal::OutOfOrder { next: 4 },
+                "wordline 4 is due to be programmed",
+            ),
+            (
+                Illegal::NotProgrammed { written: 2 },
+                "only 2 wordlines of the block are programmed",
+            ),
+            (
+                Illegal::BlockSuspended(block),
+                "an operation on block 7 is suspended",
+            ),
+            (
+                Illegal::AlreadySuspended,
+                "an operation is suspended already",
+            ),
+            (Illegal::NotSuspended, "nothing is suspended"),
+            (Illegal::NothingToSuspend, "no program or erase is running"),
+            (Illegal::TooManySuspends, "suspended as often as it may be"),
+            (
+                Illegal::PlanesTogether,
+                "planes of this chip do not read by themselves",
+            ),
+            (Illegal::NoPlane { planes: 5 }, "there are no planes 0b101"),
+            (
+                Illegal::NothingRead,
+                "no page has been read that could move on",
+            ),
+            (
+                Illegal::RegisterBusy { until },
+                "data leave the cache register until 90ns",
+            ),
+        ] {
+            assert_eq!(refusal.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sequence_a_preset_block_is_written_and_others_are_not() {
+        let mut die = DieState::new(3);
+        assert_eq!(die.preset(SuperblockId(1), CellMode::Tlc, 9), Ok(()));
+        let beyond = SuperblockId(3);
+        assert_eq!(
+            die.preset(beyond, CellMode::Tlc, 9),
+            Err(Illegal::NoBlock(beyond))
+        );
+        let written = [0, 1, 2, 3].map(|b| die.written(SuperblockId(b)));
+        assert_eq!(written, [None, Some((CellMode::Tlc, 9)), None, None]);
+        assert_eq!((die.free_at(), die.is_suspended()), (Ns::ZERO, false));
+    }
+}

@@ -65,4 +65,21 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn formula_a_block_fails_where_a_share_is_above_zero() {
+        let f = |factory_bad, grown_bad| FailureProfile {
+            factory_bad,
+            grown_bad,
+            shape: 2.0,
+            erase_share: 0.5,
+        };
+        assert!(f(0.0, 0.0).is_null());
+        assert!(!f(0.01, 0.0).is_null() && !f(0.0, 0.01).is_null() && !f(0.1, 0.1).is_null());
+        assert_eq!(f(0.01, 0.0).life(0.5, 3000.0), f64::INFINITY);
+        // At twice the rated endurance four times the exponent: 0.9^4.
+        assert!((f(0.0, 0.1).survival(6000.0, 3000.0) - 0.6561).abs() < 1e-12);
+        assert!((f(0.0, 0.1).life(0.6561, 3000.0) - 6000.0).abs() < 1e-6);
+        assert_eq!(f(0.0, 0.1).survival(0.0, 3000.0), 1.0);
+    }
 }

@@ -312,4 +312,87 @@ mod tests {
         assert!((m / 65_536.0).abs() < 1e-6);
         assert!((v / 65_536.0 - 1.0).abs() < 2e-3, "{}", v / 65_536.0);
     }
+
+    /// A number from bits has the tail probability that the bits are a share of: the highest bit tells the side, and the
+    /// others, with a one behind them, the probability.
+    #[test]
+    fn formula_a_number_from_bits_has_their_tail() {
+        let g = Gaussian::new();
+        let s = Stream::new(4);
+        for i in 0..20_000 {
+            // Some of them far out, to 2^-44.
+            let bits = s.draw(i) >> 1 >> (i % 43);
+            let p = (2.0 * bits as f64 + 1.0) / 2f64.powi(65);
+            if p < 2f64.powi(-44) {
+                continue;
+            }
+            let z = g.of_bits(bits);
+            let off = tail_exact(z) / p - 1.0;
+            assert!(off.abs() < 1e-3, "{bits:x}: {z}, {off:e}");
+            let low = g.of_bits(bits | 1 << 63);
+            assert_eq!(low, -z);
+        }
+        assert!(g.of_bits(0) > 6.9 && g.of_bits(0) < 7.8);
+    }
+
+    #[test]
+    fn formula_a_quantile_is_the_inverse_of_its_tail() {
+        for k in 1..60 {
+            let p = 2f64.powi(-k);
+            let x = tail_inverse(p);
+            assert!((tail_exact(x) / p - 1.0).abs() < 1e-11, "2^-{k}: {x}");
+            let mirrored = tail_inverse(1.0 - p);
+            assert!(
+                k > 40 || (mirrored + x).abs() < 1e-3,
+                "1 - 2^-{k}: {mirrored}"
+            );
+        }
+        // From tables of the normal distribution.
+        for (p, x) in [
+            (0.5, 0.0),
+            (0.158_655_254, 1.0),
+            (0.025, 1.959_963_985),
+            (0.001, 3.090_232_306),
+        ] {
+            assert!((tail_inverse(p) - x).abs() < 1e-8, "{p}");
+            assert!((tail_inverse(1.0 - p) + x).abs() < 1e-8, "1 - {p}");
+            assert!((tail_exact(x) - p).abs() < 1e-9, "{x}");
+        }
+        assert!((density(0.0) - 0.398_942_280).abs() < 1e-9);
+        assert!((density(2.0) - 0.053_990_967).abs() < 1e-9 && density(-2.0) == density(2.0));
+    }
+
+    /// Each of the 16-bit numbers is the mean of its part of the distribution: the quantiles of the part, averaged.
+    #[test]
+    fn formula_a_number_from_16_bits_is_the_mean_of_its_part() {
+        let g = Gaussian::new();
+        let mean = |part: usize, parts: usize, points: usize| {
+            let at = |j: usize| (part as f64 + (j as f64 + 0.5) / points as f64) / parts as f64;
+            (0..points).map(|j| -tail_inverse(at(j))).sum::<f64>() / points as f64
+        };
+        for part in (ENDS..FIELD_STEPS - ENDS)
+            .step_by(7)
+            .chain([ENDS, FIELD_STEPS - ENDS - 1])
+        {
+            let expected = mean(part, FIELD_STEPS, 100);
+            for bits in [part * FIELD_VALUES, (part + 1) * FIELD_VALUES - 1] {
+                let z = g.inner_u16(bits as u16);
+                assert!(
+                    (f64::from(z) - expected).abs() < 1e-3,
+                    "{bits}: {z}, {expected}"
+                );
+                assert_eq!(g.of_u16(bits as u16), z);
+            }
+        }
+        for bits in 0..ENDS * FIELD_VALUES {
+            for bits in [bits, 65_535 - bits] {
+                assert!(g.inner_u16(bits as u16).is_nan(), "{bits} is at an end");
+                let (z, expected) = (g.of_u16(bits as u16), mean(bits, 65_536, 2000));
+                assert!(
+                    (f64::from(z) - expected).abs() < 2e-3,
+                    "{bits}: {z}, {expected}"
+                );
+            }
+        }
+    }
 }

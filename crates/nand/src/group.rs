@@ -198,3 +198,162 @@ impl Medium {
             + tail((states[1].mean_mv - level) / states[1].sigma_mv)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characterize::geometry;
+    use crate::gaussian::tail_exact;
+    use crate::reference;
+
+    fn medium() -> Medium {
+        let chip = reference::ct_a();
+        let mut geometry = geometry(&chip, 4);
+        geometry.planes = 3;
+        geometry.blocks_per_plane = 8;
+        Medium::new(chip, geometry, 3).expect("the profile is valid")
+    }
+
+    /// Sampled wordlines are spread over the written part of a block, members in turn, on all dies and planes.
+    #[test]
+    fn formula_samples_are_spread_over_members_and_wordlines() {
+        let m = medium();
+        let b = m.programmed(CellMode::Qlc, 100, 1, Ns::ZERO);
+        let open = BlockState {
+            written_wordlines: 141,
+            ..b
+        };
+        let members = [(SuperblockId(2), b), (SuperblockId(5), open)];
+        let members: Vec<&(SuperblockId, BlockState)> = members.iter().collect();
+        let (mut dies, mut planes) = ([0; 4], [0; 3]);
+        for i in 0..200 {
+            let (at, plane, state) = m.stratum(&members, i, 200);
+            let (block, written) = if i % 2 == 0 { (2, 1408) } else { (5, 141) };
+            assert_eq!(
+                (at.block, state.written_wordlines),
+                (SuperblockId(block), written)
+            );
+            assert_eq!(
+                u32::from(at.wordline),
+                i * u32::from(written) / 200,
+                "sample {i}"
+            );
+            dies[at.die.0 as usize] += 1;
+            planes[plane as usize] += 1;
+        }
+        assert!(
+            dies.iter().all(|&n| n > 25) && planes.iter().all(|&n| n > 40),
+            "{dies:?} {planes:?}"
+        );
+    }
+
+    #[test]
+    fn formula_tails_of_a_valley_are_those_of_its_two_states() {
+        let state = |mean_mv, sigma_mv| StateDistribution { mean_mv, sigma_mv };
+        let states = [state(100.0, 40.0), state(350.0, 50.0)];
+        let m = medium();
+        let expected = tail_exact(3.0) + tail_exact(2.6);
+        assert!((m.valley_tails(&states, 220.0) / expected - 1.0).abs() < 1e-5);
+        let mut chip = reference::ct_a();
+        chip.variation.tail_fraction = 0.1;
+        chip.variation.tail_sigma_ratio = 2.0;
+        let geometry = geometry(&chip, 1);
+        let m = Medium::new(chip, geometry, 3).expect("the profile is valid");
+        let wide = tail_exact(1.5) + tail_exact(1.3);
+        let expected = 0.9 * expected + 0.1 * wide;
+        assert!((m.valley_tails(&states, 220.0) / expected - 1.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn formula_the_mean_member_has_the_mean_of_states() {
+        let m = medium();
+        let sample = |mean_mv: f64, sigma_mv: f64| Sample {
+            states: [[
+                StateDistribution { mean_mv, sigma_mv },
+                StateDistribution {
+                    mean_mv: mean_mv + 200.0,
+                    sigma_mv,
+                },
+            ]; 15],
+            share: [0.0; 15],
+        };
+        let levels = m.member_mean(
+            &[sample(0.0, 30.0), sample(60.0, 50.0), sample(30.0, 40.0)],
+            CellMode::Qlc,
+        );
+        for level in levels {
+            assert!(
+                (level - 130.0).abs() < 1e-9,
+                "{level}: halfway between 30 and 230"
+            );
+        }
+    }
+
+    /// No single valley of the result can move by a DAC unit and have fewer failures, by sums over the same samples.
+    #[test]
+    fn formula_the_search_ends_where_no_step_is_better() {
+        let mut m = medium();
+        m.set_temperature(Ns::ZERO, 55.0)
+            .expect("the temperature is valid");
+        let b = m.programmed(CellMode::Qlc, 2500, 1, Ns::ZERO);
+        let tlc = BlockState {
+            mode: CellMode::Tlc,
+            ..b
+        };
+        let (now, n, limit) = (Ns::from_h(28), 48, 72);
+        let members = [
+            (SuperblockId(0), b),
+            (SuperblockId(3), tlc),
+            (SuperblockId(4), b),
+        ];
+        let found = m.group_optimum(&members, now, CellMode::Qlc, limit, n);
+        let found = found.expect("the chip has the mode");
+        // A member in another mode is not looked at.
+        let alone = m.group_optimum(&[members[0], members[2]], now, CellMode::Qlc, limit, n);
+        assert_eq!(alone, Ok(found));
+        assert_eq!(
+            m.group_optimum(&members, now, CellMode::Qlc, limit, 0),
+            Ok([0; 15])
+        );
+        let kept = [&members[0], &members[2]];
+        let model = m.model(CellMode::Qlc).expect("the chip has the mode");
+        let condition = m.condition(&b, now);
+        let wordlines: Vec<[StateDistribution; 16]> = (0..n)
+            .map(|i| {
+                let (at, plane, _) = m.stratum(&kept, i, n);
+                m.member(at, plane, &condition)
+                    .expect("the page is there")
+                    .states()
+            })
+            .collect();
+        let failures = |page: usize, offsets: &LevelOffsets| -> f64 {
+            let each = wordlines.iter().map(|states| {
+                let share: f64 = m.chip().modes[0].pages[page]
+                    .iter()
+                    .map(|&v| {
+                        let k = v as usize - 1;
+                        let level = model.default_mv[k] + 5.0 * f64::from(offsets[k]);
+                        m.valley_tails(&[states[k], states[k + 1]], level) / 16.0
+                    })
+                    .sum();
+                poisson::exceeds(&m.gaussian, 9216.0 * share, 72)
+            });
+            each.sum()
+        };
+        for (page, valleys) in m.chip().modes[0].pages.iter().enumerate() {
+            let least = failures(page, &found);
+            assert!(least > 0.0, "page {page}");
+            for &v in valleys {
+                for step in [-1, 1] {
+                    let mut other = found;
+                    other[v as usize - 1] += step;
+                    let failures = failures(page, &other);
+                    assert!(
+                        failures >= least * (1.0 - 1e-9),
+                        "page {page}, valley {v}: {failures} {least}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -163,3 +163,130 @@ impl Cells {
         (errors, bits)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGES: [&[u8]; 2] = [&[2], &[1, 3]];
+
+    /// MLC states without any width, 100 mV apart: what a level sees follows from the states alone.
+    fn cells(noise_mv: f64) -> (Gaussian, Cells) {
+        let mut states = [StateDistribution::default(); 16];
+        for (s, d) in states.iter_mut().enumerate() {
+            *d = StateDistribution {
+                mean_mv: 100.0 * s as f64,
+                sigma_mv: noise_mv,
+            };
+        }
+        let g = Gaussian::new();
+        let pages = PAGES.map(|p| p.to_vec());
+        let key = Stream::new(2);
+        let cells = Cells::draw(&g, CellMode::Mlc, &pages, &states, noise_mv, 4000, key);
+        (g, cells)
+    }
+
+    fn levels(at: [f64; 3]) -> LevelsMv {
+        let mut levels = [0.0; 15];
+        levels[..3].copy_from_slice(&at);
+        levels
+    }
+
+    #[test]
+    fn formula_cells_without_width_are_seen_where_they_are() {
+        let (g, c) = cells(0.0);
+        assert_eq!((c.len(), c.is_empty()), (4000, false));
+        let of = |state: u8| c.state.iter().filter(|s| **s == state).count() as u32;
+        let counts = [of(0), of(1), of(2), of(3)];
+        assert_eq!(counts.iter().sum::<u32>(), 4000);
+        assert!(counts.iter().all(|n| n.abs_diff(1000) < 150), "{counts:?}");
+        let sense = Stream::new(9);
+        for (threshold, state) in c.threshold_mv.iter().zip(&c.state) {
+            assert_eq!(*threshold, 100.0 * f32::from(*state));
+        }
+        for (level, conduct) in [(-1.0, 0), (50.0, 1), (150.0, 2), (250.0, 3), (350.0, 4)] {
+            let expected: u32 = counts[..conduct].iter().sum();
+            assert_eq!(c.ones_count(&g, level, sense), expected, "{level}");
+        }
+        // Levels in the middle see all; the upper one too high sees state 3 as state 2, which is wrong in the MSB alone; the
+        // middle one too low sees state 1 as state 2, which is wrong in the LSB, and, with it the other two, nothing.
+        for (at, lsb, msb) in [
+            ([50.0, 150.0, 250.0], None, None),
+            ([50.0, 150.0, 350.0], None, Some(3)),
+            ([50.0, 90.0, 250.0], Some(1), None),
+            ([-50.0, 150.0, 250.0], None, Some(0)),
+        ] {
+            for (page, state) in [(0, lsb), (1, msb)] {
+                let wrong = c.wrong(&g, PageType(page), &levels(at), sense);
+                assert_eq!(wrong.len(), 63, "a bit a cell");
+                for (i, s) in c.state.iter().enumerate() {
+                    let bit = wrong[i / 64] >> (i % 64) & 1;
+                    assert_eq!(bit == 1, Some(*s) == state, "{at:?} {page} {i}");
+                }
+                let errors = c.errors(&g, PageType(page), &levels(at), 900, sense);
+                assert_eq!(errors.len(), 4, "whole codewords");
+                for (codeword, n) in errors.into_iter().enumerate() {
+                    let states = &c.state[codeword * 900..][..900];
+                    let expected = states.iter().filter(|s| Some(**s) == state).count();
+                    assert_eq!(n, expected as u32, "{at:?} {page} {codeword}");
+                }
+            }
+        }
+        assert!(
+            cells(0.0).1.state == c.state,
+            "the same key, the same cells"
+        );
+    }
+
+    /// All width is noise of the sense: half of a state's cells lie on either side of a level at its mean, others each time.
+    #[test]
+    fn formula_noise_is_drawn_again_in_each_sense() {
+        let (g, c) = cells(10.0);
+        let below = c.state.iter().filter(|s| **s < 2).count() as f64;
+        let at = c.state.iter().filter(|s| **s == 2).count() as f64;
+        let count = |sense| f64::from(c.ones_count(&g, 200.0, Stream::new(sense)));
+        let (a, b) = (count(1), count(2));
+        for n in [a, b] {
+            assert!(
+                (n - below - 0.5 * at).abs() < 4.0 * libm::sqrt(at / 4.0),
+                "{n}"
+            );
+        }
+        assert!(a != b && a == count(1));
+        let wrong = |sense| {
+            c.wrong(
+                &g,
+                PageType(1),
+                &levels([50.0, 150.0, 300.0]),
+                Stream::new(sense),
+            )
+        };
+        let ones = |w: &[u64]| w.iter().map(|w| w.count_ones()).sum::<u32>();
+        let (a, b) = (wrong(1), wrong(2));
+        let both: Vec<u64> = a.iter().zip(&b).map(|(a, b)| a & b).collect();
+        let top = c.state.iter().filter(|s| **s == 3).count() as f64;
+        for (is, share) in [(ones(&a), 0.5), (ones(&b), 0.5), (ones(&both), 0.25)] {
+            assert!(
+                (f64::from(is) / top - share).abs() < 0.06,
+                "{is} of {top}: {share}"
+            );
+        }
+    }
+
+    /// A cell one spacing from a level and less is in the least reliable class.
+    #[test]
+    fn formula_classes_of_a_soft_sense_are_distances_to_the_nearest_level() {
+        let (_, c) = cells(0.0);
+        let of = |state: u8| c.state[..900].iter().filter(|s| **s == state).count() as u32;
+        // Of the MSB: levels 30 mV above state 0 and 20 mV below state 3, so that state 0 is two spacings of 12 mV off,
+        // state 3 one; states 1 and 2 lie beyond all levels.
+        let at = levels([30.0, 150.0, 280.0]);
+        let (errors, bits) = c.soft(&[1, 3], &at, 12.0, 2, 0..900);
+        assert_eq!(errors, [0, 0, 0]);
+        assert_eq!(bits, [of(0) + of(1) + of(2), of(3), 0]);
+        // 5 mV above state 3: it is wrong, and near; state 2 is far off.
+        let (errors, bits) = c.soft(&[1, 3], &levels([30.0, 150.0, 305.0]), 12.0, 2, 0..900);
+        assert_eq!(errors, [0, 0, of(3)]);
+        assert_eq!(bits, [of(0) + of(1) + of(2), 0, of(3)]);
+    }
+}

@@ -336,4 +336,84 @@ mod tests {
             );
         }
     }
+
+    /// Shares of the variance of a score: what is drawn anew comes from the fine grid first.
+    #[test]
+    fn formula_weights_share_the_variance_of_a_score() {
+        let q = Quantiles::new();
+        for (fresh, fine) in [
+            (0.0, 0.397),
+            (0.1, 0.297),
+            (0.397, 0.0),
+            (0.6, 0.0),
+            (1.0, 0.0),
+            (1.5, 0.0),
+        ] {
+            let anew = f64::min(fresh, 1.0);
+            for i in 0..200 {
+                let mean = libm::exp(-4.0 + f64::from(i) * 0.08) as f32;
+                let p = Point::new(&q, mean, fresh as f32);
+                let [a, b, c, d, e] = p.weights.map(f64::from);
+                let shares = [a * a + b * b, c * c + d * d, e * e];
+                let expected = [1.0 - anew - fine, fine, anew];
+                for (share, expected) in shares.into_iter().zip(expected) {
+                    assert!(
+                        (share - expected).abs() < 1e-4,
+                        "{mean} {fresh}: {shares:?}"
+                    );
+                }
+                // Where the mean lies between its nodes: the grids begin at exp(-2), 0.7 and 3.4 apart.
+                let at = (libm::log(f64::from(mean)) + 2.0).max(0.0);
+                let places = [
+                    (3.4, 2.999, p.coarse, [a, b], shares[0]),
+                    (0.7, 18.999, p.fine, [c, d], shares[1]),
+                ];
+                for (spacing, last, node, [low, high], share) in places {
+                    let place = f64::min(at / spacing, last);
+                    if share > 1e-3 {
+                        let is = f64::from(node) + high / (low + high);
+                        assert!((is - place).abs() < 3e-3, "{mean} {fresh}: {is}, {place}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Points at neighbouring nodes have a word in common, and no group has one of another's.
+    #[test]
+    fn formula_words_are_those_of_the_two_nodes_nearby() {
+        let q = Quantiles::new();
+        let key = Stream::new(6);
+        let at = |ln: f64| Point::new(&q, libm::exp(ln) as f32, 0.1);
+        let words = |ln: f64, group| at(ln).words(key, group, 77);
+        // Between coarse nodes 0 and 1, and 1 and 2; between fine nodes 4 and 5, 5 and 6.
+        let (low, high) = (words(-2.0 + 3.1, 5), words(-2.0 + 3.7, 5));
+        assert_eq!(low[1], high[0], "coarse");
+        assert_eq!(low[3], high[2], "fine");
+        assert_eq!((low[4], high[4]), (77, 77), "a sense's own");
+        let mut seen = std::collections::BTreeMap::new();
+        for group in 0..40 {
+            for step in 0..200 {
+                for word in &words(-2.0 + 0.07 * f64::from(step), group)[..4] {
+                    assert_eq!(*seen.entry(*word).or_insert(group), group);
+                }
+            }
+        }
+        // All nodes, and those after the last interval of each grid.
+        assert_eq!(seen.len(), 40 * (COARSE_NODES + FINE_NODES));
+        assert_eq!(
+            words(-9.0, 5),
+            words(-2.5, 5),
+            "small means share one score"
+        );
+    }
+
+    #[test]
+    fn formula_the_median_of_a_point_is_its_mean_within_one() {
+        let q = Quantiles::new();
+        for mean in [3.0, 20.0, 64.0, 500.0] {
+            let median = Point::new(&q, mean, 0.2).median();
+            assert!(median.abs_diff(mean as u32) <= 1, "{mean}: {median}");
+        }
+    }
 }

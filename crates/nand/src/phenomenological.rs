@@ -202,4 +202,96 @@ mod tests {
         assert_eq!(us(DwrStage::Old, true), 1016);
         assert_eq!(us(DwrStage::Old, false), 3048);
     }
+
+    /// Each term alone, as a power with numbers that can be taken by hand.
+    #[test]
+    fn formula_a_power_law_is_the_sum_of_its_terms() {
+        let none = PowerLawRber {
+            epsilon: 0.0,
+            alpha: 0.0,
+            k: 2.0,
+            beta: 0.0,
+            m: 1.0,
+            n: 0.5,
+            gamma: 0.0,
+            p: 0.5,
+            q: 2.0,
+            time_unit_h: 24.0,
+        };
+        let of = |law: PowerLawRber| law.rber(100.0, 16.0 * 24.0, 30.0);
+        let near = |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is:e}");
+        near(
+            of(PowerLawRber {
+                epsilon: 0.25,
+                ..none
+            }),
+            0.25,
+        );
+        near(
+            of(PowerLawRber {
+                alpha: 1e-6,
+                ..none
+            }),
+            1e-6 * 100.0 * 100.0,
+        );
+        near(of(PowerLawRber { beta: 1e-4, ..none }), 1e-4 * 100.0 * 4.0);
+        near(
+            of(PowerLawRber {
+                gamma: 1e-6,
+                ..none
+            }),
+            1e-6 * 10.0 * 900.0,
+        );
+        let all = PowerLawRber {
+            epsilon: 0.1,
+            alpha: 1e-6,
+            beta: 1e-4,
+            gamma: 1e-6,
+            ..none
+        };
+        near(of(all), 0.1 + 0.01 + 0.04 + 0.009);
+        near(all.rber(-5.0, -5.0, -5.0), 0.1);
+        near(
+            PowerLawRber { beta: 1.0, ..none }.rber(100.0, 24.0, 0.0),
+            0.5,
+        );
+    }
+
+    #[test]
+    fn formula_stages_of_life_are_those_of_the_papers() {
+        let stages = [0, 333, 334, 666, 667, 5000].map(|pe| RaroStage::of(pe).qlc_retries());
+        assert_eq!(
+            stages,
+            [(1, 10), (1, 10), (5, 13), (5, 13), (11, 16), (11, 16)]
+        );
+        assert_eq!(
+            [true, false].map(|low| dwr_retries(DwrStage::New, low)),
+            [0, 0]
+        );
+    }
+
+    #[test]
+    fn formula_retries_have_their_limits() {
+        let r = GeometricRetry {
+            alpha: 2.0,
+            delta: 0.5,
+            limit: 0.01,
+        };
+        // 0.04 of twice the rate of 0.005 at four levels: two halvings.
+        assert_eq!(r.retries(0.005, 4), 2);
+        assert_eq!((r.retries(0.00125, 4), r.retries(0.00126, 4)), (0, 1));
+        let with = |delta, limit| GeometricRetry { delta, limit, ..r }.retries(0.3, 4);
+        assert_eq!(
+            (
+                with(1.0, 0.01),
+                with(0.0, 0.01),
+                with(-1.0, 0.01),
+                with(0.5, 0.0)
+            ),
+            (1, 0, 0, 0)
+        );
+        // 2.4, halved down to 2^-1022.
+        assert_eq!(with(0.5, f64::MIN_POSITIVE), 1024);
+        assert_eq!(with(1e-9, 0.01), 1_000_000);
+    }
 }

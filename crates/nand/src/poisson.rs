@@ -325,4 +325,100 @@ mod tests {
             );
         }
     }
+
+    /// Tails of the Poisson distribution, from its tables.
+    #[test]
+    fn formula_thresholds_have_the_tails_of_the_distribution() {
+        for (mean, tails) in [
+            (
+                2.0,
+                [
+                    0.864_664_7,
+                    0.593_994_2,
+                    0.323_323_6,
+                    0.142_876_5,
+                    0.052_653_0,
+                    0.016_563_6,
+                ],
+            ),
+            (
+                0.01,
+                [
+                    9.950_166e-3,
+                    4.966_79e-5,
+                    1.654_2e-7,
+                    4.133e-10,
+                    8.26e-13,
+                    1.4e-15,
+                ],
+            ),
+            (
+                10.0,
+                [
+                    0.999_954_6,
+                    0.999_500_6,
+                    0.997_230_6,
+                    0.989_663_9,
+                    0.970_747_3,
+                    0.932_914_0,
+                ],
+            ),
+        ] {
+            for (z, tail) in thresholds(mean).zip(tails) {
+                let off = crate::gaussian::tail_exact(z) / tail - 1.0;
+                assert!(
+                    off.abs() < if tail < 1e-11 { 0.02 } else { 2e-4 },
+                    "{mean}: {z}, {off:e}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn formula_linear_equations_are_solved() {
+        let x = [3.0, -1.0, 0.5, 2.0, -4.0];
+        // A positive definite matrix: Hilbert's, with a larger diagonal.
+        let mut a = [[0.0; POWERS + 1]; POWERS];
+        for (i, row) in a.iter_mut().enumerate() {
+            for j in 0..POWERS {
+                row[j] = 1.0 / (i + j + 1) as f64 + if i == j { 1.0 } else { 0.0 };
+                row[POWERS] += row[j] * x[j];
+            }
+        }
+        for (is, expected) in solve(a).into_iter().zip(x) {
+            assert!((is - expected).abs() < 1e-12, "{is}, not {expected}");
+        }
+    }
+
+    /// The expansion of Giles (2016), equation for large means: mean, root, third and sixth, and terms of one over the root
+    /// and over the mean.
+    #[test]
+    fn formula_large_means_have_the_published_expansion() {
+        for mean in [16.5f64, 80.0, 1000.0, 123_456.0] {
+            let p = Poisson::new(&Quantiles::new(), mean as f32);
+            for w in [-4.0f64, -1.5, 0.0, 1.0, 3.0, 5.0] {
+                let root = mean.sqrt();
+                let first = (-w / 36.0 - w * w * w / 72.0) / root;
+                let second = (-8.0 / 405.0 + 7.0 * w * w / 810.0 + w.powi(4) / 270.0) / mean;
+                let exact = mean + root * w + 1.0 / 3.0 + w * w / 6.0 + first + second;
+                let is: f64 = (0..POWERS)
+                    .map(|k| f64::from(p.powers[k]) * w.powi(k as i32))
+                    .sum();
+                let off = (is + 0.5 - exact).abs();
+                assert!(off < 1e-6 * exact + 2e-6, "{mean} {w}: {is}, {exact}");
+            }
+            // Beyond eight deviations below nothing is expanded.
+            assert_eq!(p.quantile(-8.0), p.quantile(-30.0));
+        }
+        assert_eq!(
+            Poisson::new(&Quantiles::new(), 3e6).quantile(0.0),
+            MOST as u32
+        );
+    }
+
+    #[test]
+    fn formula_no_mean_has_no_excess() {
+        let g = Gaussian::new();
+        assert_eq!([0.0, -1.0].map(|mean| exceeds(&g, mean, 3)), [0.0, 0.0]);
+    }
 }

@@ -94,3 +94,46 @@ impl Spread {
         beyond
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characterize::geometry;
+    use crate::reference;
+
+    /// Sentinels of ct-a are valleys 6 to 9, which lie between states 5 to 9; those of ct-t1 are 3 to 5.
+    #[test]
+    fn formula_spare_states_are_those_on_either_side_of_a_sentinel() {
+        for (chip, mode, states, cells) in [
+            (reference::ct_a(), CellMode::Qlc, 0b11_1110_0000, 5),
+            (reference::ct_t1(), CellMode::Tlc, 0b11_1100, 4),
+        ] {
+            let geometry = geometry(&chip, 1);
+            let m = Medium::new(chip, geometry, 1).expect("the profile is valid");
+            let model = m.model(mode).expect("the chip has the mode");
+            assert_eq!(spare_states(model), states, "{mode:?}");
+            // A thousandth of 147,456 cells, shared among the states.
+            assert_eq!(m.spare_cells(mode, 1_000), Ok(147 / cells));
+        }
+    }
+
+    #[test]
+    fn formula_cells_beyond_are_those_above_zero() {
+        let g = Gaussian::new();
+        let (data, sense) = (Stream::new(3), Stream::new(4));
+        let beyond = |mean_mv, stays_mv, fresh_mv| {
+            let spread = Spread {
+                mean_mv,
+                stays_mv,
+                fresh_mv,
+            };
+            spread.beyond(&g, data, sense, 10_000)
+        };
+        assert_eq!((beyond(1.0, 0.0, 0.0), beyond(-1.0, 0.0, 0.0)), (10_000, 0));
+        // One deviation below zero 15.87 % lie beyond it, whatever the width is made of; sd 37.
+        for (stays, fresh) in [(40.0, 0.0), (0.0, 40.0), (24.0, 32.0)] {
+            let n = beyond(-40.0, stays, fresh);
+            assert!(n.abs_diff(1587) < 160, "{stays} {fresh}: {n}");
+        }
+    }
+}

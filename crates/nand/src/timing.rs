@@ -54,3 +54,64 @@ impl Medium {
         (bytes * 1000).div_ceil(self.chip().timing.io_mt_per_s as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characterize::geometry;
+    use crate::profile::ProgramTiming;
+    use crate::reference;
+
+    #[test]
+    fn formula_operations_take_the_times_of_the_profile() {
+        let mut chip = reference::ct_a();
+        chip.modes[0].setup_ns = 1_000;
+        chip.timing.io_mt_per_s = 1_200;
+        let with = |program| {
+            let mut chip = chip.clone();
+            chip.modes[0].program = program;
+            let geometry = geometry(&chip, 1);
+            Medium::new(chip, geometry, 1).expect("the profile is valid")
+        };
+        let m = with(ProgramTiming::OneShot { wordline_ns: 700 });
+        let ns =
+            |page, sense| m.read_ns(CellMode::Qlc, PageType(page), sense, SenseTiming::DEFAULT);
+        // Senses of 23 + 5 + 9.5 us; three valleys of the LSB, four of the others.
+        assert_eq!(ns(0, SenseMode::Hard), Ok(1_000 + 3 * 37_500));
+        assert_eq!(ns(3, SenseMode::Hard), Ok(1_000 + 4 * 37_500));
+        assert_eq!(ns(0, SenseMode::Soft3), Ok(1_000 + 9 * 37_500));
+        assert_eq!(ns(3, SenseMode::Soft5), Ok(1_000 + 20 * 37_500));
+        assert_eq!(
+            ns(3, SenseMode::OnesCount { valley: 3 }),
+            Ok(1_000 + 37_500)
+        );
+        assert_eq!(
+            ns(4, SenseMode::Hard),
+            Err(SenseError::Page(CellMode::Qlc, PageType(4)))
+        );
+        let short = SenseTiming {
+            pre_permille: 500,
+            eval_permille: 800,
+            disch_permille: 600,
+        };
+        let cut = m.read_ns(CellMode::Qlc, PageType(0), SenseMode::Hard, short);
+        assert_eq!(cut, Ok(1_000 + 3 * (11_500 + 4_000 + 5_700)));
+        assert_eq!(m.program_ns(CellMode::Qlc), Ok(700));
+        assert_eq!(m.erase_ns(CellMode::Qlc), Ok(10_000_000));
+        let none = SenseError::Mode(CellMode::Slc);
+        assert_eq!(
+            (m.program_ns(CellMode::Slc), m.erase_ns(CellMode::Slc)),
+            (Err(none), Err(none))
+        );
+        // 4,096 bytes at 1.2 a ns are 3,413.3 ns.
+        assert_eq!(
+            [0, 12, 4096].map(|bytes| m.transfer_ns(bytes)),
+            [0, 10, 3_414]
+        );
+        let two = with(ProgramTiming::TwoStep {
+            first_ns: 300,
+            second_ns: 900,
+        });
+        assert_eq!(two.program_ns(CellMode::Qlc), Ok(1_200));
+    }
+}

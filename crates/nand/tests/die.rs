@@ -110,6 +110,14 @@ fn sequence_suspend_conserves_the_work() {
     // Just resumed, it first makes progress.
     let (free, _) = d.suspend(after + Ns(1), &m).unwrap();
     assert_eq!(free, after + Ns(t.min_progress_ns));
+    // An operation that was never suspended stops as soon as it can, and one that has ended is not stopped.
+    let mut d = DieState::new(8);
+    let end = d.erase(start, B, CellMode::Qlc, &m).unwrap();
+    let (free, left) = d.suspend(start + Ns(1), &m).unwrap();
+    assert_eq!(free, start + Ns(1 + t.erase_suspend_ns));
+    assert_eq!(left, end - free);
+    let end = d.resume(free, &m).unwrap();
+    assert_eq!(d.suspend(end, &m), Err(Illegal::NothingToSuspend));
 }
 
 #[test]
@@ -157,6 +165,11 @@ fn sequence_reset_ends_a_read() {
         "never later than its own end"
     );
     assert_eq!(end, Ns(150_000));
+    // A read that has just ended is not ended again: its page stays, and can move on.
+    let end = d.read(late, &read(2), &m).unwrap();
+    assert_eq!(d.reset_read(end, &m), end);
+    let moved = d.cache_end(end, &m).unwrap();
+    assert_eq!(moved, end + Ns(m.chip().timing.cache_busy_ns));
 }
 
 #[test]

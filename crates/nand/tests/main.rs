@@ -4,6 +4,7 @@
 mod ageing;
 mod anchors;
 mod die;
+mod golden;
 mod joint;
 mod properties;
 mod sensing;

@@ -78,4 +78,28 @@ mod tests {
         assert_eq!(of("zzzzzzzz", &["blocksize"]), None);
         assert_eq!(of(&"z".repeat(1 << 20), &["blocksize"]), None);
     }
+
+    #[test]
+    fn formula_prefixes_and_ends_count_as_two_edits_at_most() {
+        let of = |name, candidates: &[&'static str]| closest(name, candidates.iter().copied());
+        assert_eq!(of("read", &["read_recovery"]), Some((2, "read_recovery")));
+        assert_eq!(
+            of("read_recovery", &["read"]),
+            Some((2, "read")),
+            "either is cut short"
+        );
+        assert_eq!(
+            of("recovery", &["read_recovery"]),
+            Some((2, "read_recovery"))
+        );
+        assert_eq!(of("retrie", &["retries"]), Some((1, "retries")));
+        // Two letters begin too much, and a candidate is no end of a longer name.
+        assert_eq!(of("re", &["read_recovery"]), Some((11, "read_recovery")));
+        assert_eq!(of("read_recovery", &["re"]), Some((11, "re")));
+        assert_eq!(of("ry", &["recovery"]), Some((6, "recovery")));
+        assert_eq!(of("read_recovery", &["recovery"]), Some((5, "recovery")));
+        // Half of the letters of the longer name may differ, rounded up.
+        let likely = |name| likely(name, ["abcde"].into_iter());
+        assert_eq!((likely("abxyz"), likely("axyzw")), (Some("abcde"), None));
+    }
 }

@@ -461,4 +461,11 @@ mod tests {
             assert!(soft.ok && word == sent, "seed {seed}: {soft:?}");
         }
     }
+
+    #[test]
+    fn formula_a_portable_decoder_uses_no_more_than_the_target_has() {
+        let code = Ldpc::new_1k();
+        assert_eq!(Decoder::portable(&code).kernel, Kernel::Portable);
+        assert_eq!(Decoder::new(&code).kernel, Kernel::fastest());
+    }
 }

@@ -196,3 +196,21 @@ fn load(from: &[i8], at: usize) -> Lanes {
 const fn normalize(magnitude: i8) -> i8 {
     magnitude.wrapping_sub(magnitude.wrapping_add(2) >> 2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bit is in four checks at most. Its posterior is then at most the largest of eight bits.
+    #[test]
+    fn formula_no_posterior_overflows() {
+        let largest = (0..=CAP).map(normalize).max();
+        assert_eq!(largest, Some(23));
+        assert_eq!(i32::from(MAX_CHANNEL) + 4 * 23, 127);
+        for magnitude in 0..=CAP {
+            // Three quarters, a half rounded down: 2 is 1.5, so 1.
+            let exact = (3 * i32::from(magnitude) + 1) / 4;
+            assert_eq!(i32::from(normalize(magnitude)), exact);
+        }
+    }
+}

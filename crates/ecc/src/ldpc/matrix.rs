@@ -257,4 +257,47 @@ mod tests {
             assert_eq!(rank, ROWS * z, "rank of the parity part, Z {z}");
         }
     }
+
+    #[test]
+    fn formula_a_code_has_the_sizes_of_36_circulants() {
+        for (code, z) in [(Ldpc::new_1k(), 256), (Ldpc::new_4k(), 1024)] {
+            assert_eq!((code.z(), code.codeword_bits()), (z, 36 * z));
+            let words = (code.block_words(), code.data_words(), code.codeword_words());
+            let n = z as usize / 64;
+            assert_eq!(words, (n, 32 * n, 36 * n));
+            for (i, bits) in CHECK_BITS.into_iter().enumerate() {
+                assert_eq!(code.row(i).len(), bits as usize);
+                // The circulant that is zero is on the diagonal of the parity part, but for the first.
+                for column in 0..COLUMNS {
+                    let edge = code.row(i).iter().find(|e| usize::from(e.column) == column);
+                    let zero = i > 0 && column == 32 + i;
+                    assert_eq!(edge.is_none(), zero, "{i} {column}");
+                    assert_eq!(code.shift(i, column), edge.map(|e| u32::from(e.shift)));
+                }
+            }
+        }
+        for name in ["ldpc-1k", "ldpc-4k"] {
+            let bytes = Ldpc::named(name).map(|code| code.data_words() * 8);
+            assert_eq!(bytes, Some(if name == "ldpc-1k" { 1024 } else { 4096 }));
+        }
+        assert_eq!(Ldpc::named("threshold"), None);
+    }
+
+    /// One flipped bit of an all-zero word leaves those checks unsatisfied that it is in.
+    #[test]
+    fn formula_a_flipped_bit_leaves_its_checks_unsatisfied() {
+        let code = Ldpc::new_1k();
+        let mut word = alloc::vec![0; code.codeword_words()];
+        assert_eq!(
+            (code.unsatisfied_checks(&word), code.is_codeword(&word)),
+            (0, true)
+        );
+        for (column, checks) in [(0, 4), (31, 4), (32, 4), (33, 3), (35, 3)] {
+            let bit = column * 256 + 77;
+            word[bit / 64] ^= 1 << (bit % 64);
+            assert_eq!(code.unsatisfied_checks(&word), checks, "column {column}");
+            assert!(!code.is_codeword(&word));
+            word[bit / 64] ^= 1 << (bit % 64);
+        }
+    }
 }

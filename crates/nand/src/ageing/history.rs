@@ -156,3 +156,59 @@ impl History {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+
+    #[test]
+    fn sequence_a_temperature_holds_until_the_next() {
+        let retention = reference::ct_a().laws.retention;
+        let mut h = History::new(&retention, 25.0).expect("the temperature is valid");
+        assert_eq!(h.last_change(), Ns::ZERO);
+        assert_eq!(h.rates(Ns::from_h(5)), ([1.0, 0.0, 0.0], Ns::MAX));
+        let (two, five) = (Ns::from_h(2), Ns::from_h(5));
+        h.set(two, 55.0).expect("later");
+        h.set(five, 85.0).expect("later");
+        // The last one again: it takes the place of the former.
+        h.set(five, 40.0).expect("not earlier");
+        assert_eq!(h.last_change(), five);
+        let warm = acceleration(1.1, 55.0);
+        for (at, celsius, rate, until) in [
+            (Ns::ZERO, 25.0, 1.0, two),
+            (two - Ns(1), 25.0, 1.0, two),
+            (two, 55.0, warm, five),
+            (five - Ns(1), 55.0, warm, five),
+            (five, 40.0, acceleration(1.1, 40.0), Ns::MAX),
+        ] {
+            assert_eq!(h.temperature_c(at), celsius);
+            assert_eq!(h.rates(at), ([rate, 0.0, 0.0], until), "{at:?}");
+        }
+        let stress = |hours| h.stress(Ns::from_h(hours)).0[0];
+        let near = |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is}");
+        near(stress(1), 1.0);
+        near(stress(4), 2.0 + 2.0 * warm);
+        near(stress(6), 2.0 + 3.0 * warm + acceleration(1.1, 40.0));
+        // Backwards there is no stress.
+        assert_eq!(h.stress(two).since(&h.stress(five)), [0.0; MAX_COMPONENTS]);
+        near(h.stress(five).since(&h.stress(two))[0], 3.0 * warm);
+        let before = h.before(Ns::from_h(1), &[(2.0, 55.0), (3.0, 25.0)]);
+        near(h.stress(Ns::from_h(1)).since(&before)[0], 2.0 * warm + 3.0);
+        assert!(h.set(five - Ns(1), 25.0).is_err() && h.set(five, 151.0).is_err());
+        assert!(History::new(&retention, -56.0).is_err());
+    }
+
+    /// 1.1 eV from 25 to 55 °C: 50 times as fast, by Boltzmann's constant; none without activation energy.
+    #[test]
+    fn formula_acceleration_is_by_arrhenius() {
+        let exponent = 1.1 / 8.617_333_262e-5 * (1.0 / 298.15 - 1.0 / 328.15);
+        assert!((acceleration(1.1, 55.0) / libm::exp(exponent) - 1.0).abs() < 1e-12);
+        assert!((acceleration(1.1, 55.0) - 50.1).abs() < 0.1);
+        assert_eq!(
+            (acceleration(0.0, 85.0), acceleration(1.1, 25.0)),
+            (1.0, 1.0)
+        );
+        assert!(acceleration(1.1, 0.0) < 0.03);
+    }
+}

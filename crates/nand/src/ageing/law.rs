@@ -94,3 +94,27 @@ pub trait Law: Numbers {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_a_shift_is_the_sum_of_its_parts() {
+        let mut shares = Shares::default();
+        (shares.per_decade[0][3], shares.per_decade[2][3]) = (-10.0, 4.0);
+        (shares.of_rise[3], shares.mv_per_c[3]) = (0.25, -0.5);
+        let effect = Effect {
+            decades: [2.0, 7.0, 0.5],
+            shift_mv: [100.0, 1.0],
+            rise_mv: 40.0,
+            delta_c: 20.0,
+            ..Effect::default()
+        };
+        assert_eq!(shares.shift_mv(&effect, 3), -20.0 + 2.0 + 10.0 - 10.0 + 1.0);
+        assert_eq!(
+            (shares.shift_mv(&effect, 0), shares.shift_mv(&effect, 1)),
+            (100.0, 1.0)
+        );
+    }
+}

@@ -171,4 +171,34 @@ mod tests {
         let e = check(CellMode::Mlc, &[vec![], vec![1, 2, 3]]).unwrap_err();
         assert_eq!(e.to_string(), "states 0 and 2 share the word 11");
     }
+
+    #[test]
+    fn golden_each_fault_of_a_code_has_its_text() {
+        let text = |mode, pages: &[Vec<u8>]| check(mode, pages).map_err(|e| e.to_string());
+        let bad = |pages: &[Vec<u8>], expected: &str| {
+            assert_eq!(text(CellMode::Mlc, pages), Err(expected.to_string()));
+        };
+        bad(&[vec![1, 2, 3]], "1 page types, mlc has 2");
+        bad(&[vec![2], vec![1, 4]], "valley 4 is outside 1..=3");
+        bad(&[vec![2], vec![0, 1, 3]], "valley 0 is outside 1..=3");
+        bad(
+            &[vec![2], vec![3, 1]],
+            "valleys of page 1 are not in rising order",
+        );
+        bad(
+            &[vec![1, 3], vec![2, 2]],
+            "valley 2 is on page 1 and on page 1",
+        );
+        bad(&[vec![1], vec![2]], "valley 3 is on no page");
+        bad(&[vec![1, 2, 3], vec![]], "states 0 and 2 share the word 11");
+        assert_eq!(text(CellMode::Mlc, &[vec![2], vec![1, 3]]), Ok(()));
+        assert_eq!(text(CellMode::Mlc, &[vec![1, 3], vec![2]]), Ok(()));
+        // Of SLC and MLC: the erased state is all ones, and each valley turns its page's bit over.
+        assert_eq!(words(CellMode::Slc, &[vec![1]])[..2], [1, 0]);
+        assert_eq!(
+            words(CellMode::Mlc, &[vec![2], vec![1, 3]])[..4],
+            [0b11, 0b01, 0b00, 0b10]
+        );
+        assert_eq!(words(CellMode::Mlc, &[vec![2], vec![1, 3]])[4..], [0; 12]);
+    }
 }

@@ -63,3 +63,30 @@ impl fmt::Display for SenseError {
 }
 
 impl core::error::Error for SenseError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn golden_a_refused_sense_names_what_is_missing() {
+        let mode = CellMode::Tlc;
+        for (error, text) in [
+            (SenseError::Mode(mode), "the chip has no tlc mode"),
+            (
+                SenseError::Page(mode, PageType(3)),
+                "tlc mode has no page type 3",
+            ),
+            (SenseError::Die(DieId(9)), "the drive has no die 9"),
+            (SenseError::Wordline(1408), "the block has no wordline 1408"),
+            (SenseError::Valley(mode, 8), "tlc mode has no valley 8"),
+        ] {
+            assert_eq!(error.to_string(), text);
+        }
+        assert_eq!(
+            (SoftLevels::Three.senses(), SoftLevels::Five.senses()),
+            (3, 5)
+        );
+    }
+}

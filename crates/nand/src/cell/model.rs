@@ -590,3 +590,278 @@ pub(crate) fn condition(m: &ModeModel, block: &BlockState, effect: Effect) -> Co
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::{DieId, PageAddr, SuperblockId};
+
+    use super::*;
+    use crate::characterize::geometry;
+    use crate::medium::Medium;
+    use crate::profile::{RetentionComponent, TransientProfile};
+    use crate::reference;
+
+    fn medium(chip: crate::profile::ChipProfile) -> Medium {
+        let geometry = geometry(&chip, 2);
+        Medium::new(chip, geometry, 3).expect("the profile is valid")
+    }
+
+    #[test]
+    fn formula_valleys_are_those_of_the_profile() {
+        let m = medium(reference::ct_t1());
+        let model = m.model(CellMode::Tlc).expect("the chip has the mode");
+        let pages: [&[u8]; 5] = [&[1, 5], &[2, 4, 6], &[3, 7], &[], &[]];
+        for (page, valleys) in pages.into_iter().enumerate() {
+            assert_eq!(model.valleys(PageType(page as u8)), valleys);
+            if page < 4 {
+                let of = model.pages[page];
+                assert_eq!(
+                    (of.len(), of.is_empty()),
+                    (valleys.len(), valleys.is_empty())
+                );
+            }
+        }
+        assert_eq!(model.all_valleys(), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(model.page_of_valley[..7], [0, 1, 2, 1, 0, 1, 2]);
+        assert_eq!(model.sentinel, [5, 4, 3, 0]);
+        assert_eq!(model.soft_spacing_mv, 40.0, "half of the top state's 80 mV");
+    }
+
+    /// In deviations of ct-a: its programmed states are 42 mV wide, the top one loses 28 mV a decade, and the erased state of
+    /// 350 mV rises by all of a rise.
+    #[test]
+    fn formula_an_effect_moves_states_by_so_many_deviations() {
+        let m = medium(reference::ct_a());
+        let model = m.model(CellMode::Qlc).expect("the chip has the mode");
+        let of = |effect: Effect| model.deviations(&effect);
+        let none = Effect::default();
+        for (effect, deviations) in [
+            (none, 0.0),
+            (
+                Effect {
+                    decades: [2.0, 0.0, 0.0],
+                    ..none
+                },
+                2.0 * 28.0 / 42.0,
+            ),
+            (
+                Effect {
+                    decades: [-2.0, 9.0, 9.0],
+                    ..none
+                },
+                2.0 * 28.0 / 42.0,
+            ),
+            (
+                Effect {
+                    rise_mv: 700.0,
+                    ..none
+                },
+                2.0,
+            ),
+            (
+                Effect {
+                    rise_mv: -700.0,
+                    ..none
+                },
+                2.0,
+            ),
+            (
+                Effect {
+                    shift_mv: [21.0, -84.0],
+                    ..none
+                },
+                2.0,
+            ),
+            (
+                Effect {
+                    shift_mv: [84.0, -21.0],
+                    ..none
+                },
+                2.0,
+            ),
+            (
+                Effect {
+                    delta_c: 30.0,
+                    ..none
+                },
+                0.0,
+            ),
+            // Three deviations from the mean a state that is a tenth wider reaches 0.3 further.
+            (
+                Effect {
+                    widening: 0.1,
+                    ..none
+                },
+                0.3,
+            ),
+            (
+                Effect {
+                    widening: -0.1,
+                    ..none
+                },
+                0.3,
+            ),
+            // Half of the variance of a state is a quarter of its width.
+            (
+                Effect {
+                    variance: 42.0 * 42.0 / 2.0,
+                    ..none
+                },
+                0.75,
+            ),
+            (
+                Effect {
+                    decades: [1.5, 0.0, 0.0],
+                    rise_mv: 350.0,
+                    shift_mv: [0.0, 42.0],
+                    widening: 0.1,
+                    variance: 42.0 * 42.0,
+                    ..none
+                },
+                1.0 + 1.0 + 1.0 + 0.3 + 1.5,
+            ),
+        ] {
+            let is = of(effect);
+            assert!(
+                (is - deviations).abs() < 1e-9,
+                "{effect:?}: {is}, not {deviations}"
+            );
+        }
+        let mut chip = reference::ct_a();
+        chip.laws.cross_temperature.shift_mv_per_c = -0.42;
+        let m = medium(chip);
+        let model = m.model(CellMode::Qlc).expect("the chip has the mode");
+        let is = model.deviations(&Effect {
+            delta_c: -50.0,
+            ..none
+        });
+        assert!((is - 0.5).abs() < 1e-9, "0.42 mV a degree: {is}");
+    }
+
+    /// Six deviations above the mean of the erased state, and a fifth of its drift.
+    #[test]
+    fn formula_a_condition_knows_how_far_the_erased_state_reaches() {
+        let m = medium(reference::ct_a());
+        let model = m.model(CellMode::Qlc).expect("the chip has the mode");
+        let block = m.programmed(CellMode::Qlc, 0, 9, Ns::ZERO);
+        let none = Effect::default();
+        let reach = |effect| condition(model, &block, effect).erased_reach_mv;
+        assert_eq!(reach(none), -2500.0 + 6.0 * 350.0);
+        let all = Effect {
+            // It rises by half of 28 mV a decade.
+            decades: [2.0, 0.0, 0.0],
+            rise_mv: 100.0,
+            shift_mv: [30.0, 500.0],
+            widening: 0.1,
+            ..none
+        };
+        let expected = -2500.0 + 30.0 + 100.0 + 1.2 * 28.0 + 6.0 * 1.1 * 350.0;
+        assert!((reach(all) - expected).abs() < 1e-3, "{}", reach(all));
+        let c = condition(model, &block, all);
+        assert_eq!((c.version, c.written, c.mode), (9, 1408, CellMode::Qlc));
+        let mut chip = reference::ct_a();
+        chip.laws.cross_temperature.shift_mv_per_c = -0.5;
+        chip.laws.cross_temperature.slope_mv_per_c = -0.5;
+        let m = medium(chip.clone());
+        let model = m.model(CellMode::Qlc).expect("the chip has the mode");
+        let hot = Effect {
+            delta_c: 40.0,
+            ..none
+        };
+        let erased = chip.laws.shares(&chip.modes[0]).mv_per_c[0];
+        let is = f64::from(condition(model, &block, hot).erased_reach_mv);
+        assert!((is - (-400.0 + 40.0 * erased)).abs() < 1e-3, "{is}");
+    }
+
+    /// What a sense computes in single precision, four valleys abreast, against the distributions in double precision, with
+    /// every law and every difference there is.
+    #[test]
+    fn model_four_valleys_abreast_agree_with_the_distributions() {
+        let mut chip = reference::ct_a();
+        let mut early = RetentionComponent {
+            onset_h: 0.01,
+            activation_energy_ev: 0.3,
+            ..chip.laws.retention.components[0]
+        };
+        early.name = "early";
+        chip.laws.retention.components.push(early);
+        chip.modes[0].retention_mv_per_decade.push(9.0);
+        chip.laws.cross_temperature.shift_mv_per_c = -0.3;
+        chip.laws.cross_temperature.slope_mv_per_c = -0.2;
+        chip.laws.cross_temperature.sigma_mv_per_c = 0.2;
+        chip.laws.wear.erased_shift_mv_per_kpe = 40.0;
+        chip.laws.wear.programmed_shift_mv_per_kpe = 10.0;
+        chip.laws.transient = TransientProfile {
+            shift_mv: -12.0,
+            time_constant_s: 60.0,
+        };
+        chip.layers.offset_span_mv = 7.0;
+        chip.variation.state_rate = 0.05;
+        chip.variation.state_offset_mv = 4.0;
+        chip.variation.block_sigma = 0.03;
+        let mut m = medium(chip);
+        m.set_temperature(Ns::from_h(9), 60.0)
+            .expect("the temperature is valid");
+        let mut worst = 0.0f64;
+        for (i, (pe, hours, reads, written)) in [
+            (0, 0, 0.0, 1408),
+            (1500, 10, 3e5, 1408),
+            (3000, 700, 2e4, 60),
+            (200, 12, 0.0, 58),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let block = BlockState {
+                reads,
+                written_wordlines: written,
+                ..m.programmed(CellMode::Qlc, pe, 2, Ns::ZERO)
+            };
+            let c = m.condition(&block, Ns::from_h(hours));
+            for wordline in [0, 13, 57] {
+                let at = PageAddr {
+                    die: DieId(i as u16 % 2),
+                    block: SuperblockId(0),
+                    wordline,
+                    page: PageType(0),
+                };
+                let (w, _) = m
+                    .wordline(at, 0, &c, 25.0 * i as f32)
+                    .expect("the page is there");
+                for four in w.model.fours.iter().flatten() {
+                    for (upper, law) in four.sides.iter().enumerate() {
+                        let levels = [0.0, 15.0, -15.0, 35.0];
+                        let score = |bits| w.gaussian.of_u16(bits);
+                        let (x, inverse) = w.right_side(law, upper == 1, levels, score);
+                        for k in (0..ABREAST).filter(|&k| law.sigma_mv[k] > 1.0) {
+                            let valley = four.valleys[k] as usize + 1;
+                            let around = w.neighbours(valley);
+                            let d = if upper == 1 {
+                                around.upper()
+                            } else {
+                                around.lower()
+                            };
+                            let level = w.model.default_mv[valley - 1] + f64::from(levels[k]);
+                            let right = if upper == 1 {
+                                d.mean_mv - level
+                            } else {
+                                level - d.mean_mv
+                            };
+                            let off = (f64::from(x[k]) - right / d.sigma_mv).abs();
+                            worst = worst.max(off);
+                            assert!((f64::from(inverse[k]) * d.sigma_mv - 1.0).abs() < 1e-5);
+                        }
+                    }
+                    // The unused columns of a group have no cells beyond.
+                    let used = w
+                        .model
+                        .pages
+                        .iter()
+                        .any(|p| p.as_slice().contains(&(four.valleys[0] + 1)));
+                    assert!(used);
+                }
+            }
+        }
+        assert!(worst < 2e-4, "{worst:e} deviations");
+    }
+}

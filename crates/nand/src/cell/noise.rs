@@ -92,3 +92,63 @@ fn short_sense_variance(s: &SensingProfile, t: SenseTiming) -> f32 {
     );
     (a * a + b * b + c * c) as f32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+
+    /// Variances of ct-a by the formula at the top: precharge 200 mV at 6 time constants, evaluation 400 mV at 1.5, discharge
+    /// 150 mV at 2.
+    #[test]
+    fn formula_short_phases_add_their_variances() {
+        let s = reference::ct_a().sensing;
+        let of = |pre_permille, eval_permille, disch_permille| {
+            let timing = SenseTiming {
+                pre_permille,
+                eval_permille,
+                disch_permille,
+            };
+            f64::from(extra_variance(&s, timing))
+        };
+        let exp = libm::exp;
+        let pre = 200.0 * (exp(-3.0) - exp(-6.0));
+        let eval = 400.0 * (exp(-1.2) - exp(-1.5));
+        let disch = 150.0 * (exp(-1.8) - exp(-2.0));
+        for (is, expected) in [
+            (of(500, 1000, 1000), pre * pre),
+            (of(1000, 800, 1000), eval * eval),
+            (of(1000, 1000, 900), disch * disch),
+            (of(500, 800, 900), pre * pre + eval * eval + disch * disch),
+        ] {
+            assert!((is / expected - 1.0).abs() < 1e-6, "{is}, not {expected}");
+        }
+        assert_eq!(
+            (of(1000, 1000, 1000), of(1200, 1000, 1000)),
+            (0.0, 0.0),
+            "longer adds nothing"
+        );
+        let late = of(1200, 800, 1000);
+        assert!((late / (eval * eval) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn formula_numbers_of_a_sense_are_in_their_ranges() {
+        type Break = fn(&mut SensingProfile);
+        let cases: [(&str, Break); 5] = [
+            ("sensing.noise", |s| s.noise_mv = -1.0),
+            ("sensing.pre.amplitude", |s| s.pre.amplitude_mv = -1.0),
+            ("sensing.eval.time_constants", |s| {
+                s.eval.time_constants = 0.0
+            }),
+            ("sensing.disch.amplitude", |s| s.disch.amplitude_mv = 1e6),
+            ("sensing.soft_spacing", |s| s.soft_spacing = 0.0),
+        ];
+        for (key, spoil) in cases {
+            let mut s = reference::ct_a().sensing;
+            assert_eq!(s.check("sensing"), Ok(()));
+            spoil(&mut s);
+            assert_eq!(s.check("sensing").map_err(|e| e.key), Err(key.into()));
+        }
+    }
+}

@@ -483,4 +483,118 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn formula_an_overlap_is_the_sum_of_its_sides() {
+        let o = Overlap {
+            left: 0.25,
+            right: 0.125,
+            left_density: 3.0,
+            right_density: 5.0,
+        };
+        assert_eq!(
+            (o.rber(), o.wrong(), o.densities()),
+            (0.375, [0.25, 0.125], [3.0, 5.0])
+        );
+        let soft = SoftWeight {
+            classes: 3,
+            errors: [3, 10, 200],
+            bits: [9000, 15, 201],
+        };
+        assert_eq!(soft.hard(), 213);
+    }
+
+    /// The share that noise exchanges: one less twice the tail at slope times noise over the root of two.
+    #[test]
+    fn formula_a_fresh_share_grows_with_noise_and_slope() {
+        let g = Gaussian::new();
+        let share = |tail, density, noise| f64::from(fresh_share(&g, tail, density, noise));
+        // A slope of 0.05 a mV and 6 mV: 0.2121 deviations, within which 0.16800 lie.
+        assert!(
+            (share(0.02, 0.001, 6.0) - 0.168_00).abs() < 5e-5,
+            "{}",
+            share(0.02, 0.001, 6.0)
+        );
+        assert!(
+            (share(0.02, 0.004, 6.0) - 0.603_86).abs() < 5e-5,
+            "{}",
+            share(0.02, 0.004, 6.0)
+        );
+        assert_eq!(share(0.02, 0.001, 0.0), 0.0);
+        assert_eq!(share(0.0, 0.0, 6.0), 0.0, "nobody errs");
+        assert!(share(1e-35, 1e-30, 6.0).is_finite());
+    }
+
+    fn page() -> (Medium, BlockState, PageAddr) {
+        let chip = reference::ct_a();
+        let geometry = crate::characterize::geometry(&chip, 2);
+        let mut m = Medium::new(chip, geometry, 5).expect("the profile is valid");
+        m.set_temperature(Ns::ZERO, 55.0)
+            .expect("the temperature is valid");
+        let block = m.programmed(CellMode::Qlc, 2000, 3, Ns::ZERO);
+        let at = PageAddr {
+            die: DieId(1),
+            block: SuperblockId(0),
+            wordline: 50,
+            page: PageType(2),
+        };
+        (m, block, at)
+    }
+
+    /// Draws of four codewords are one word, each turned by a field; the next four have another.
+    #[test]
+    fn formula_four_codewords_share_a_word_of_draws() {
+        let (m, block, at) = page();
+        let levels = ReadLevels::Offsets([-3; 15]);
+        let sense = |id| {
+            let timing = firstread_core::SenseTiming::DEFAULT;
+            let sense = m.sense(at, 0, &block, Ns::from_h(20), &levels, timing, id);
+            sense.expect("the page is there")
+        };
+        let (a, b) = (sense(1), sense(2));
+        for codeword in 0..16 {
+            let draws = a.four_draws(codeword);
+            assert_eq!(draws, b.four_draws(codeword), "the same at every sense");
+            assert_eq!(draws, a.four_draws(codeword / 4 * 4));
+            for (k, draw) in draws.into_iter().enumerate() {
+                assert_eq!(draw, draws[0].rotate_left(16 * k as u32));
+            }
+            assert_ne!(draws[0], a.four_draws((codeword + 4) % 16)[0]);
+            // What decides on errors changes a little with the noise of a sense.
+            assert_ne!(a.persistent_draw(codeword), b.persistent_draw(codeword));
+            let soft = firstread_core::SenseTiming::DEFAULT;
+            let three = crate::cell::levels::SoftLevels::Three;
+            let s = m.sense_soft(at, 0, &block, Ns::from_h(20), &levels, three, soft, 1);
+            let s = s.expect("the page is there");
+            assert_eq!(s.persistent_draw(codeword), a.persistent_draw(codeword));
+        }
+    }
+
+    /// Over many codewords, what decides on errors is spread evenly, and the same levels decide mostly alike.
+    #[test]
+    fn model_what_decides_on_errors_is_uniform_and_persists() {
+        let (m, block, mut at) = page();
+        let levels = ReadLevels::Offsets([-6; 15]);
+        let (mut cells, mut near) = ([0u32; 8], 0u32);
+        for wordline in 0..1000 {
+            at.wordline = wordline;
+            let sense = |id| {
+                let timing = firstread_core::SenseTiming::DEFAULT;
+                let sense = m.sense(at, 0, &block, Ns::from_h(20), &levels, timing, id);
+                sense.expect("the page is there")
+            };
+            let (a, b) = (sense(1), sense(2));
+            for codeword in 0..8 {
+                let (a, b) = (a.persistent_draw(codeword), b.persistent_draw(codeword));
+                cells[(a >> 61) as usize] += 1;
+                near += u32::from((a >> 63) == (b >> 63));
+            }
+        }
+        // 1,000 expected in each eighth, sd 30.
+        assert!(cells.iter().all(|n| n.abs_diff(1000) < 150), "{cells:?}");
+        assert!(
+            (5500..7900).contains(&near),
+            "{near} of 8,000 on the same side of the middle"
+        );
+    }
 }

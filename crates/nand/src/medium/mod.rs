@@ -354,3 +354,173 @@ impl Medium {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::PageType;
+
+    use super::*;
+    use crate::characterize::geometry;
+    use crate::reference;
+
+    fn medium() -> Medium {
+        let chip = reference::ct_a();
+        let geometry = geometry(&chip, 2);
+        Medium::new(chip, geometry, 3).expect("the profile is valid")
+    }
+
+    #[test]
+    fn formula_a_medium_has_the_cells_of_its_geometry() {
+        let mut m = medium();
+        // 16 codewords of 1 KiB at rate 8/9.
+        assert_eq!((m.codeword_bits(), m.cells()), (9216, 147_456));
+        m.set_codeword_bits(8192);
+        assert_eq!((m.codeword_bits(), m.cells()), (8192, 131_072));
+        m.set_codeword_bits(0);
+        assert_eq!(m.codeword_bits(), 1);
+        type Break = fn(&mut Geometry);
+        let cases: [(&str, Break); 4] = [
+            ("geometry.wordlines_per_block", |g| {
+                g.wordlines_per_block = 0
+            }),
+            ("geometry.wordlines_per_block", |g| {
+                g.wordlines_per_block = 1409
+            }),
+            ("geometry", |g| g.planes = 0),
+            ("geometry", |g| g.codeword_bytes = 0),
+        ];
+        for (key, spoil) in cases {
+            let mut g = geometry(&reference::ct_a(), 2);
+            spoil(&mut g);
+            let error = Medium::new(reference::ct_a(), g, 3)
+                .map(|_| ())
+                .map_err(|e| e.key);
+            assert_eq!(error, Err(key.into()));
+        }
+    }
+
+    #[test]
+    fn formula_a_programmed_block_begins_at_its_program() {
+        let mut m = medium();
+        m.set_temperature(Ns::from_h(1), 55.0)
+            .expect("the temperature is valid");
+        let now = Ns::from_h(3);
+        let b = m.programmed(CellMode::Qlc, 70, 4, now);
+        assert_eq!(
+            (b.mode, b.pe_cycles, b.pe_milli, b.version),
+            (CellMode::Qlc, 70, 0, 4)
+        );
+        assert_eq!(
+            (b.program_temperature_c, b.dwell_h, b.reads),
+            (55.0, 0.0, 0.0)
+        );
+        assert_eq!(
+            (b.last_read, b.written_wordlines, b.adjacent_reads),
+            (now, 1408, 0.0)
+        );
+        assert_eq!(b.programmed, m.history().stress(now));
+        let worn = BlockState { pe_milli: 250, ..b };
+        assert_eq!(worn.cycles(), 70.25);
+        // Data that are older: 2 h at 40 °C, and then 5 h at 25.
+        let old = m.programmed_before(CellMode::Qlc, 70, 4, now, &[(2.0, 40.0), (5.0, 25.0)]);
+        assert_eq!(old.program_temperature_c, 40.0);
+        let stress = m.history().stress(now).since(&old.programmed)[0];
+        let expected = 5.0 + 2.0 * crate::ageing::history::acceleration(1.1, 40.0);
+        assert!((stress / expected - 1.0).abs() < 1e-12);
+        let same = m.programmed_before(CellMode::Qlc, 70, 4, now, &[]);
+        assert_eq!(same, b);
+    }
+
+    #[test]
+    fn formula_offsets_and_levels_are_inverse() {
+        let m = medium();
+        let model = m.model(CellMode::Qlc).expect("the chip has the mode");
+        let mut offsets = [0; 15];
+        for (k, o) in offsets.iter_mut().enumerate() {
+            *o = 17 * (k as i8 - 7);
+        }
+        let levels = m.levels_mv(model, &offsets);
+        for k in 0..15 {
+            assert_eq!(levels[k], model.default_mv[k] + 5.0 * f64::from(offsets[k]));
+        }
+        assert_eq!(m.offsets_of(model, &levels), offsets);
+        for (off, units) in [(2.4, 0), (2.6, 1), (-2.6, -1), (1e4, 127), (-1e4, -128)] {
+            let levels = model.default_mv.map(|mv| mv + off);
+            assert_eq!(m.offsets_of(model, &levels), [units; 15], "{off} mV");
+            let exact = m.units(model, &levels);
+            assert!(exact.iter().all(|u| (u - off / 5.0).abs() < 1e-9));
+        }
+    }
+
+    /// Blocks, planes, dies, wordlines, pages and programs have draws of their own, which stay.
+    #[test]
+    fn formula_each_page_has_a_draw_of_its_own() {
+        let m = medium();
+        let mut seen = std::collections::BTreeSet::new();
+        for die in [0, 1, 256] {
+            for plane in [0, 1] {
+                for block in [0, 1, 1 << 20] {
+                    for wordline in [0, 1, 1400] {
+                        for page in 0..4 {
+                            for version in [0, 1, 1 << 24] {
+                                let at = PageAddr {
+                                    die: DieId(die),
+                                    block: SuperblockId(block),
+                                    wordline,
+                                    page: PageType(page),
+                                };
+                                let draw = m.page_draw(at, plane, version);
+                                assert_eq!(draw, m.page_draw(at, plane, version));
+                                assert!(seen.insert(draw), "{at:?} {plane} {version}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// How long a condition stands: by the slopes of the laws, half a thousandth of a deviation.
+    #[test]
+    fn formula_a_condition_stands_for_as_long_as_its_slope_says() {
+        let mut m = medium();
+        let block = BlockState {
+            reads: 2e4,
+            ..m.programmed(CellMode::Qlc, 1000, 1, Ns::ZERO)
+        };
+        let now = Ns::from_h(10);
+        let until = |m: &Medium, at: Ns| m.cached_condition(&block, at).until;
+        // 28 mV a decade of 42 mV, a tenth more by wear; a decade at 10.5 h is 10.5 ln 10 hours.
+        let per_h = 28.0 / 42.0 * 1.1 * core::f64::consts::LOG10_E / 10.5;
+        let expected = 5e-4 / per_h * 3.6e12;
+        let held = (until(&m, now) - now).0 as f64;
+        assert!(
+            (held / expected - 1.0).abs() < 1e-9,
+            "{held}, not {expected}"
+        );
+        // The erased state rises by 300 mV, a fifth more by wear, for each e-fold of reads from 10,000 on.
+        let weight = 1.0 + 7.4 * 2.0 / 1408.0;
+        let per_read = 300.0 * 1.2 / (1e4 + 2e4 * weight) / 350.0;
+        let reads = f64::from(m.cached_condition(&block, now).even_reads);
+        let expected = 2e4 + 5e-4 / per_read / weight;
+        assert!(
+            (reads / expected - 1.0).abs() < 1e-6,
+            "{reads}, not {expected}"
+        );
+        // A read of a neighbour counts as so many that are spread: 8.4 over the mean weight of one.
+        let known = m.cached_condition(&block, now);
+        let spare = f64::from(known.even_reads) - 2e4;
+        for (share, current) in [(0.98, true), (1.02, false)] {
+            let adjacent_reads = (share * spare * weight / 8.4) as f32;
+            let read = BlockState {
+                adjacent_reads,
+                ..block
+            };
+            assert_eq!(m.is_current(&known, &read, now), current, "{share}");
+        }
+        // A change of temperature ends it, and heat shortens it.
+        m.set_temperature(now + Ns(5), 55.0)
+            .expect("the temperature is valid");
+        assert_eq!(until(&m, now), now + Ns(5));
+    }
+}

@@ -163,7 +163,7 @@ pub fn of_layer(l: &LayerProfile, n: u16, layer: u16) -> LayerFactors {
         LayerShape::Bowed => 2.0 * u * u - 1.0,
     };
     let edge = layer < l.edge_layers || layer + l.edge_layers >= n;
-    let factor = |f: f64| if edge && l.edge_layers > 0 { f } else { 1.0 };
+    let factor = |f: f64| if edge { f } else { 1.0 };
     LayerFactors {
         retention: ((1.0 + l.retention_span * x) * factor(l.edge_retention_factor)) as f32,
         sigma: ((1.0 + l.sigma_span * 0.5 * (x + l.sigma_from.ahead()))
@@ -186,4 +186,130 @@ pub fn table(profile: &LayerProfile, n: u16) -> (Vec<LayerFactors>, LayerFactors
         offset_mv: mean(|l| l.offset_mv),
     };
     (table, nominal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+
+    #[test]
+    fn formula_wordlines_lie_in_the_layers_of_their_order() {
+        let mut array = ArrayProfile {
+            layers: 6,
+            strings_per_layer: 4,
+            order: WordlineOrder::LayerByLayer,
+        };
+        assert_eq!([0, 3, 4, 23].map(|w| layer_of(&array, w)), [0, 0, 1, 5]);
+        assert_eq!(
+            *of_wordlines(&array, 24),
+            [
+                0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5
+            ]
+        );
+        // An even selection: each third wordline.
+        assert_eq!(*of_wordlines(&array, 8), [0, 0, 1, 2, 3, 3, 4, 5]);
+        array.order = WordlineOrder::StringByString;
+        assert_eq!([0, 5, 6, 23].map(|w| layer_of(&array, w)), [0, 5, 0, 5]);
+        assert_eq!(*of_wordlines(&array, 8), [0, 3, 0, 3, 0, 3, 0, 3]);
+    }
+
+    /// Shares of the spans at the ends, in the middle and between, by hand.
+    #[test]
+    fn formula_factors_follow_the_shape_of_the_profile() {
+        let mut profile = LayerProfile {
+            retention_span: 0.2,
+            sigma_span: 0.1,
+            offset_span_mv: 8.0,
+            ..reference::ct_a().layers
+        };
+        let near = |layer: u16, [retention, sigma, offset_mv]: [f32; 3], profile: &LayerProfile| {
+            let is = of_layer(profile, 9, layer);
+            let off = (is.retention - retention)
+                .abs()
+                .max((is.sigma - sigma).abs());
+            assert!(
+                off.max((is.offset_mv - offset_mv).abs()) < 1e-5,
+                "layer {layer}: {is:?}"
+            );
+        };
+        for (layer, factors) in [
+            (0, [0.8, 1.0, -8.0]),
+            (2, [0.9, 1.025, -4.0]),
+            (4, [1.0, 1.05, 0.0]),
+            (8, [1.2, 1.1, 8.0]),
+        ] {
+            near(layer, factors, &profile);
+        }
+        profile.shape = LayerShape::Bowed;
+        profile.sigma_from = SigmaFrom::Middle;
+        for (layer, factors) in [
+            (0, [1.2, 1.05, 8.0]),
+            (2, [0.9, 0.975, -4.0]),
+            (4, [0.8, 0.95, -8.0]),
+            (8, [1.2, 1.05, 8.0]),
+        ] {
+            near(layer, factors, &profile);
+        }
+        // Two layers at each end, and not the third.
+        profile.shape = LayerShape::Linear;
+        (
+            profile.edge_layers,
+            profile.edge_retention_factor,
+            profile.edge_sigma_factor,
+        ) = (2, 2.0, 3.0);
+        for (layer, [retention, sigma]) in [
+            (0, [1.6, 2.85]),
+            (1, [1.7, 2.8875]),
+            (2, [0.9, 0.975]),
+            (6, [1.1, 1.025]),
+            (7, [2.3, 3.1125]),
+            (8, [2.4, 3.15]),
+        ] {
+            near(
+                layer,
+                [retention, sigma, 2.0 * f32::from(layer) - 8.0],
+                &profile,
+            );
+        }
+        profile.edge_layers = 0;
+        near(0, [0.8, 0.95, -8.0], &profile);
+        let one = of_layer(&profile, 1, 0);
+        assert_eq!(
+            (one.retention, one.offset_mv),
+            (1.0, 0.0),
+            "one layer is in the middle"
+        );
+    }
+
+    #[test]
+    fn formula_the_nominal_layer_is_the_mean_of_all() {
+        let mut profile = reference::ct_a().layers;
+        profile.offset_span_mv = 10.0;
+        profile.shape = LayerShape::Bowed;
+        // x is 1, -0.5 and 1 of the ends and the quarter points: -1 in the middle. The mean of five is 0.
+        let (all, nominal) = table(&profile, 5);
+        let x: Vec<f32> = all.iter().map(|l| l.offset_mv / 10.0).collect();
+        assert_eq!(x, [1.0, -0.5, -1.0, -0.5, 1.0]);
+        assert!(nominal.offset_mv.abs() < 1e-6 && (nominal.retention - 1.0).abs() < 1e-6);
+        assert!((nominal.sigma - 1.035).abs() < 1e-6);
+    }
+
+    #[test]
+    fn formula_edges_are_at_most_half_of_the_stack() {
+        let mut profile = reference::ct_a().layers;
+        for (edge_layers, fits) in [(0, true), (4, true), (5, false)] {
+            profile.edge_layers = edge_layers;
+            assert_eq!(
+                profile.suits("layers", 9).is_ok(),
+                fits,
+                "{edge_layers} of 9"
+            );
+        }
+        profile.sigma_from = SigmaFrom::Middle;
+        for (span, fits) in [(1.8, true), (1.801, false)] {
+            profile.sigma_span = span;
+            assert_eq!(profile.check("layers").is_ok(), fits, "{span}");
+        }
+    }
 }

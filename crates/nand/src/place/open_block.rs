@@ -43,3 +43,33 @@ fn open(o: &OpenBlockProfile, wordline: u16, written: u16) -> (f32, f32) {
         (o.open_shift_mv as f32, 1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_the_last_written_wordlines_are_the_frontier() {
+        let mut o = OpenBlockProfile {
+            frontier_wordlines: 3,
+            frontier_shift_mv: -15.0,
+            frontier_sigma_factor: 1.25,
+            open_shift_mv: -4.0,
+        };
+        // Of 20 wordlines 10 are written: 7, 8 and 9 lack their neighbours.
+        for (wordline, expected) in [
+            (0, (-4.0, 1.0)),
+            (6, (-4.0, 1.0)),
+            (7, (-19.0, 1.25)),
+            (9, (-19.0, 1.25)),
+        ] {
+            assert_eq!(effect(&o, wordline, 10, 20), expected, "{wordline}");
+        }
+        assert_eq!(effect(&o, 18, 19, 20), (-19.0, 1.25));
+        for written in [20, 21] {
+            assert_eq!(effect(&o, 19, written, 20), (0.0, 1.0), "a closed block");
+        }
+        o.frontier_wordlines = 0;
+        assert_eq!(effect(&o, 10, 10, 20), (-4.0, 1.0), "no frontier");
+    }
+}

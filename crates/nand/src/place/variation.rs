@@ -167,3 +167,89 @@ impl Drawn {
         (field(&self.state_rate), field(&self.state_offset))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fields of the draws by their published order: rate, offset, width; and the sums of chip, block and wordline.
+    #[test]
+    fn formula_differences_add_up_over_chip_block_and_wordline() {
+        let g = Gaussian::new();
+        let v = VariationProfile {
+            block_rate: 0.05,
+            wordline_rate: 0.02,
+            block_offset_mv: 7.0,
+            wordline_offset_mv: 3.0,
+            block_sigma: 0.04,
+            wordline_sigma: 0.01,
+            ..VariationProfile::default()
+        };
+        let chip = ChipDrawn {
+            rate: 1.1,
+            offset_mv: -2.0,
+        };
+        for i in 0..500 {
+            let (block, wordline) = (Stream::new(i), Stream::new(i).at(1));
+            let d = Drawn::new(&Spread::new(&v), &g, &chip, block, wordline);
+            let z = |s: Stream, field: u32| g.of_u16((s.quick(0) >> (16 * field)) as u16);
+            let near =
+                |is: f32, expected: f32| assert!((is - expected).abs() < 1e-5, "{is} {expected}");
+            near(d.rate, 1.1 + 0.05 * z(block, 0) + 0.02 * z(wordline, 0));
+            near(d.offset_mv, -2.0 + 7.0 * z(block, 1) + 3.0 * z(wordline, 1));
+            near(d.sigma, 1.0 + 0.04 * z(block, 2) + 0.01 * z(wordline, 2));
+            assert_eq!(d.of_state(3), (0x8080, 0x8080), "states do not differ");
+        }
+        // No retention runs backwards, and no state is without width.
+        let wild = VariationProfile {
+            block_rate: 0.5,
+            wordline_rate: 0.5,
+            block_sigma: 0.5,
+            wordline_sigma: 0.5,
+            ..v
+        };
+        let drawn = (0..20_000).map(|i| {
+            let (block, wordline) = (Stream::new(i), Stream::new(i).at(1));
+            Drawn::new(&Spread::new(&wild), &g, &chip, block, wordline)
+        });
+        let least = drawn.fold((1f32, 1f32), |m, d| (m.0.min(d.rate), m.1.min(d.sigma)));
+        assert_eq!(least, (0.0, 0.1));
+    }
+
+    #[test]
+    fn formula_states_have_draws_of_their_own() {
+        let g = Gaussian::new();
+        let chip = ChipDrawn {
+            rate: 1.0,
+            offset_mv: 0.0,
+        };
+        let (block, wordline) = (Stream::new(3), Stream::new(4));
+        for (state_rate, state_offset_mv) in [(0.1, 0.0), (0.0, 2.0)] {
+            let v = VariationProfile {
+                state_rate,
+                state_offset_mv,
+                ..VariationProfile::default()
+            };
+            let d = Drawn::new(&Spread::new(&v), &g, &chip, block, wordline);
+            assert_eq!(
+                (d.state_rate_spread, d.state_offset_spread_mv),
+                (state_rate as f32, state_offset_mv as f32)
+            );
+            for state in 0..16 {
+                let field =
+                    |s: Stream| (s.quick(1 + state as u64 / 4) >> (16 * (state % 4))) as u16;
+                assert_eq!(d.of_state(state), (field(block), field(wordline)));
+            }
+            assert_eq!(d.of_state(16), d.of_state(0));
+        }
+        let v = VariationProfile {
+            chip_rate: 0.1,
+            chip_offset_mv: 5.0,
+            ..VariationProfile::default()
+        };
+        let c = ChipDrawn::new(&v, &g, block);
+        let z = [0, 1].map(|i| g.of_bits(block.draw(i)));
+        assert!((f64::from(c.rate) - 1.0 - 0.1 * z[0]).abs() < 1e-6);
+        assert!((f64::from(c.offset_mv) - 5.0 * z[1]).abs() < 1e-5);
+    }
+}

@@ -62,3 +62,32 @@ impl Numbers for ArrayProfile {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_a_block_has_at_most_65535_wordlines() {
+        let array = |layers, strings_per_layer| ArrayProfile {
+            layers,
+            strings_per_layer,
+            order: WordlineOrder::LayerByLayer,
+        };
+        assert_eq!(array(176, 8).wordlines(), 1408);
+        for (layers, strings, key) in [
+            (176, 8, None),
+            (257, 255, None),
+            (256, 256, Some("array")),
+            (0, 8, Some("array.layers")),
+            (2001, 1, Some("array.layers")),
+            (8, 0, Some("array.strings_per_layer")),
+        ] {
+            let error = array(layers, strings)
+                .check("array")
+                .map_err(|e| e.key)
+                .err();
+            assert_eq!(error.as_deref(), key, "{layers} x {strings}");
+        }
+    }
+}

@@ -148,3 +148,83 @@ pub(crate) fn bad(key: impl Into<String>, reason: Reason) -> ProfileError {
         reason,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use firstread_core::PageType;
+
+    #[test]
+    fn golden_each_reason_has_its_text() {
+        let mode = CellMode::Qlc;
+        for (reason, text) in [
+            (
+                Reason::Range {
+                    value: 3.5,
+                    min: 0.0,
+                    max: 2.0,
+                },
+                "3.5 is outside 0..=2",
+            ),
+            (
+                Reason::Values {
+                    given: 3,
+                    wanted: 16,
+                    of: "states",
+                },
+                "3 values for 16 states",
+            ),
+            (
+                Reason::Sentinels { given: 1, pages: 4 },
+                "1 for 4 page types",
+            ),
+            (
+                Reason::NotOnPage { valley: 9, page: 2 },
+                "valley 9 is not on page 2",
+            ),
+            (
+                Reason::Order { state: 4 },
+                "states 3 and 4 are not in rising order",
+            ),
+            (
+                Reason::Gray(GrayError::Missing { valley: 3 }),
+                "valley 3 is on no page",
+            ),
+            (
+                Reason::Noise(mode),
+                "is part of modes.qlc.sigma_mv and must be below it",
+            ),
+            (
+                Reason::Components { given: 4, most: 3 },
+                "4 components, at most 3",
+            ),
+            (
+                Reason::Neutral { state: 15.0, mode },
+                "15 is not below the top state of qlc",
+            ),
+            (
+                Reason::Wordlines {
+                    taken: 9,
+                    chip: "ct-a".into(),
+                    have: 8,
+                },
+                "9, but a block of ct-a has 1..=8",
+            ),
+            (
+                Reason::Back {
+                    at: Ns(3),
+                    last: Ns(5),
+                },
+                "changes at 3ns, before the last change at 5ns",
+            ),
+            (
+                Reason::Sense(SenseError::Page(mode, PageType(5))),
+                "qlc mode has no page type 5",
+            ),
+            (Reason::Rule("is empty"), "is empty"),
+        ] {
+            assert_eq!(bad("a.key", reason).to_string(), ["a.key", text].join(": "));
+        }
+    }
+}

@@ -283,3 +283,50 @@ pub(crate) fn temperature(celsius: f64) -> Result<(), ProfileError> {
 
 /// One hundred seconds (ns): longer array operations are mistakes of unit.
 pub const LONGEST_NS: u64 = 100_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_a_number_is_in_the_range_of_its_field() {
+        // Per cent in the text, a share in the struct.
+        let field = Field::new("growth", unit::PERCENT_PER_KPE, -50.0, 200.0);
+        for (value, fits) in [
+            (-0.5, true),
+            (2.0, true),
+            (0.0, true),
+            (-0.501, false),
+            (2.001, false),
+        ] {
+            assert_eq!(field.check("wear", value).is_ok(), fits, "{value}");
+        }
+        let error = field.check("wear", 3.0).map_err(|e| (e.key, e.reason));
+        let (value, min, max) = (3.0, -0.5, 2.0);
+        assert_eq!(
+            error,
+            Err(("wear.growth".into(), Reason::Range { value, min, max }))
+        );
+        assert!(field.check("", f64::NAN).is_err() && field.check("", f64::INFINITY).is_err());
+        let endless = field.of_kind(none());
+        assert!(endless.check("", f64::INFINITY).is_ok() && endless.check("", 3.0).is_err());
+        assert!(endless.check("", f64::NEG_INFINITY).is_err());
+        assert_eq!(
+            (path("", "a"), path("a.b", "c")),
+            ("a".into(), "a.b.c".into())
+        );
+        for (celsius, fits) in [(-55.0, true), (150.0, true), (-55.1, false), (150.1, false)] {
+            assert_eq!(temperature(celsius).is_ok(), fits, "{celsius}");
+        }
+    }
+
+    #[test]
+    fn formula_a_value_is_a_number_and_back() {
+        assert_eq!([0.0, 1.0].map(bool::of), [false, true]);
+        assert_eq!([false, true].map(Value::number), [0.0, 1.0]);
+        assert_eq!((u16::of(700.0), 700u16.number()), (700, 700.0));
+        assert_eq!((f64::of(0.25), 0.25f64.number()), (0.25, 0.25));
+        let kinds = [bool::KIND, u32::KIND, f64::KIND];
+        assert_eq!(kinds, [Kind::Flag, Kind::Whole, Kind::Real]);
+    }
+}

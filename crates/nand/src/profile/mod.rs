@@ -232,3 +232,48 @@ impl ChipProfile {
         self.timing.validate("timing")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+
+    #[test]
+    fn formula_a_chip_is_refused_for_the_first_wrong_key() {
+        type Break = fn(&mut ChipProfile);
+        let cases: [(&str, Break); 13] = [
+            ("name", |c| c.name.clear()),
+            ("array.layers", |c| c.array.layers = 0),
+            ("dac_step", |c| c.dac_step_mv = 0.0),
+            ("modes", |c| c.modes.clear()),
+            ("modes.qlc", |c| c.modes.push(c.modes[0].clone())),
+            ("factory_table.step", |c| c.factory_table.step_mv = 0.0),
+            ("failures.shape", |c| c.failures.shape = 0.0),
+            ("layers.edge_layers", |c| c.layers.edge_layers = 89),
+            ("open_block.open_shift", |c| {
+                c.open_block.open_shift_mv = 2e3
+            }),
+            ("variation.chip_rate", |c| c.variation.chip_rate = 0.6),
+            ("sensing.noise", |c| c.sensing.noise_mv = 42.0),
+            ("timing.io", |c| c.timing.io_mt_per_s = 0),
+            ("retention.late.saturation", |c| {
+                c.laws.retention.components[0].saturation_h = 0.5;
+            }),
+        ];
+        for (key, spoil) in cases {
+            let mut chip = reference::ct_a();
+            spoil(&mut chip);
+            assert_eq!(chip.validate().map_err(|e| e.key), Err(key.into()));
+        }
+        // Without a tail its width does not count, and noise may be all but the width.
+        let mut chip = reference::ct_a();
+        chip.variation.tail_sigma_ratio = 0.0;
+        chip.sensing.noise_mv = 41.9;
+        chip.layers.edge_layers = 88;
+        assert_eq!(chip.validate(), Ok(()));
+        assert_eq!(chip.wordlines(), 1408);
+        assert!(chip.mode(CellMode::Qlc).is_some() && chip.mode(CellMode::Tlc).is_none());
+        let names = [Technology::ChargeTrap, Technology::FloatingGate].map(Technology::name);
+        assert_eq!(names, ["charge-trap", "floating-gate"]);
+    }
+}

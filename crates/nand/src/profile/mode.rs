@@ -228,3 +228,136 @@ fn sentinels(from: &dyn Source) -> Vec<u8> {
     }
     valleys.iter().map(|&v| v as u8).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::field::unit;
+    use crate::reference;
+    use alloc::vec;
+
+    #[test]
+    fn formula_the_first_wrong_number_of_a_mode_is_named() {
+        type Break = fn(&mut ModeProfile);
+        let cases: [(&str, Break); 17] = [
+            ("modes.qlc.mean", |m| m.mean_mv.truncate(15)),
+            ("modes.qlc.mean", |m| m.mean_mv[15] = 2e4),
+            ("modes.qlc.mean", |m| m.mean_mv[4] = m.mean_mv[3]),
+            ("modes.qlc.mean", |m| m.mean_mv.swap(0, 1)),
+            ("modes.qlc.sigma", |m| m.sigma_mv.push(42.0)),
+            ("modes.qlc.sigma", |m| m.sigma_mv[9] = 0.5),
+            ("modes.qlc.retention", |m| {
+                m.retention_mv_per_decade.push(1.0)
+            }),
+            ("modes.qlc.retention.late", |m| {
+                m.retention_mv_per_decade[0] = -1.0
+            }),
+            ("modes.qlc.pages", |m| m.pages[3].truncate(3)),
+            ("modes.qlc.sentinels", |m| m.sentinels.truncate(3)),
+            ("modes.qlc.sentinels", |m| m.sentinels[3] = 8),
+            ("modes.qlc.endurance", |m| m.endurance_pe_cycles = 0),
+            ("modes.qlc.cycle_damage", |m| m.cycle_damage = 1.1),
+            ("modes.qlc.sense.eval", |m| m.sense.eval_ns = 0),
+            ("modes.qlc.program", |m| {
+                m.program = ProgramTiming::OneShot { wordline_ns: 0 };
+            }),
+            ("modes.qlc.program", |m| {
+                m.program = ProgramTiming::TwoStep {
+                    first_ns: 1,
+                    second_ns: 0,
+                };
+            }),
+            ("modes.qlc.erase", |m| m.erase_ns = LONGEST_NS + 1),
+        ];
+        let check = |m: &ModeProfile| m.check(&["late"]).map_err(|e| e.key);
+        for (key, spoil) in cases {
+            let mut mode = reference::ct_a().modes.remove(0);
+            assert_eq!(check(&mode), Ok(()));
+            spoil(&mut mode);
+            assert_eq!(check(&mode), Err(key.into()));
+        }
+        let mut mode = reference::ct_a().modes.remove(0);
+        mode.setup_ns = LONGEST_NS;
+        mode.program = ProgramTiming::TwoStep {
+            first_ns: LONGEST_NS,
+            second_ns: 1,
+        };
+        assert_eq!(check(&mode), Ok(()), "the longest that may be");
+        assert_eq!(mode.program.wordline_ns(), LONGEST_NS + 1);
+    }
+
+    /// A source of one list of numbers, which keeps what is noted.
+    struct List {
+        numbers: Vec<f64>,
+        notes: core::cell::RefCell<Vec<alloc::string::String>>,
+    }
+
+    impl Source for List {
+        fn number(&self, _: &Field) -> f64 {
+            0.0
+        }
+        fn numbers(&self, field: &Field) -> Vec<f64> {
+            assert!(field.unit == unit::NS || field.unit == unit::ONE);
+            self.numbers.clone()
+        }
+        fn lists(&self, _: &str) -> Vec<Vec<u8>> {
+            vec![]
+        }
+        fn choice(&self, _: &str, _: &[&str]) -> usize {
+            0
+        }
+        fn has(&self, key: &str) -> bool {
+            key == PROGRAM.key
+        }
+        fn note(&self, key: &str, message: alloc::string::String) {
+            self.notes.borrow_mut().push([key, &message].join(" "));
+        }
+        fn table(&self, _: &str, _: &mut dyn FnMut(&dyn Source)) {}
+        fn optional_table(&self, _: &str, _: &mut dyn FnMut(&dyn Source)) {}
+    }
+
+    fn list(numbers: &[f64]) -> List {
+        List {
+            numbers: numbers.into(),
+            notes: Default::default(),
+        }
+    }
+
+    #[test]
+    fn formula_a_program_has_one_pass_or_two() {
+        let (one, two) = (
+            ProgramTiming::OneShot { wordline_ns: 7 },
+            ProgramTiming::TwoStep {
+                first_ns: 3,
+                second_ns: 5,
+            },
+        );
+        let none = ProgramTiming::OneShot { wordline_ns: 1 };
+        for (passes, expected, note) in [
+            (&[7.0][..], one, None),
+            (&[3.0, 5.0], two, None),
+            (
+                &[1.0, 2.0, 3.0],
+                none,
+                Some("program has more than two passes"),
+            ),
+            (&[], none, Some("program has no pass")),
+        ] {
+            let from = list(passes);
+            assert_eq!(program(&from), expected);
+            assert_eq!(from.notes.take(), Vec::from_iter(note));
+        }
+    }
+
+    #[test]
+    fn formula_sentinels_are_whole() {
+        let from = list(&[7.0, 6.0]);
+        assert_eq!((sentinels(&from), from.notes.take()), (vec![7, 6], vec![]));
+        let from = list(&[7.0, 6.5]);
+        assert_eq!(sentinels(&from), [7, 6]);
+        assert_eq!(
+            from.notes.take(),
+            ["sentinels has a valley that is not whole"]
+        );
+    }
+}

@@ -49,3 +49,30 @@ impl ChipTiming {
         self.check(table)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::reference;
+
+    #[test]
+    fn formula_planes_that_read_alone_have_levels_of_their_own() {
+        for (alone, levels, fits) in [
+            (false, false, true),
+            (false, true, true),
+            (true, true, true),
+            (true, false, false),
+        ] {
+            let mut timing = reference::ct_a().timing;
+            timing.independent_plane_reads = alone;
+            timing.plane_levels = levels;
+            let error = timing.validate("timing").map_err(|e| e.key).err();
+            assert_eq!(error.as_deref(), (!fits).then_some("timing.plane_levels"));
+        }
+        let mut timing = reference::ct_a().timing;
+        timing.io_mt_per_s = 0;
+        assert_eq!(
+            timing.validate("timing").map_err(|e| e.key),
+            Err("timing.io".into())
+        );
+    }
+}

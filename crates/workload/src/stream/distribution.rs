@@ -252,4 +252,78 @@ mod tests {
         let d = Normal::new(1000, 99.0);
         assert!((0..10_000).all(|i| d.draw(Stream::new(2).at(i)) < 1000));
     }
+
+    #[test]
+    fn formula_a_unit_number_is_a_multiple_of_2_to_the_minus_53() {
+        assert_eq!(
+            [0, 1 << 63, 1 << 11, 2047].map(unit),
+            [0.0, 0.5, 2f64.powi(-53), 0.0]
+        );
+        assert_eq!(unit(u64::MAX), 1.0 - 2f64.powi(-53));
+    }
+
+    /// Integrals of a power that can be taken by hand, and their inverses, also next to the exponent at which the formula
+    /// changes.
+    #[test]
+    fn formula_integrals_of_a_power_and_their_inverses() {
+        let z = |theta| Zipf::new(1_000_000, theta);
+        for x in [1.0f64, 1.5, 2.5, 40.0, 1e5, 1_000_000.5] {
+            for (theta, integral) in [
+                (0.5, 2.0 * (x.sqrt() - 1.0)),
+                (1.0, libm::log(x)),
+                (2.0, 1.0 - 1.0 / x),
+                (3.0, 0.5 - 0.5 / (x * x)),
+            ] {
+                let is = z(theta).integral(x);
+                assert!(
+                    (is - integral).abs() <= 1e-12 * integral,
+                    "{theta} {x}: {is}, {integral}"
+                );
+                let density = libm::pow(x, -theta);
+                assert!((z(theta).density(x) / density - 1.0).abs() < 1e-12);
+            }
+            for theta in [
+                0.5,
+                0.9,
+                1.0 - 1e-6,
+                1.0 - 1e-10,
+                1.0,
+                1.0 + 1e-10,
+                1.0 + 1e-6,
+                1.2,
+            ] {
+                let z = z(theta);
+                let back = z.integral_inverse(z.integral(x));
+                assert!((back / x - 1.0).abs() < 1e-9, "{theta} {x}: {back}");
+                // The exponent hardly matters next to one.
+                let off = z.integral(x) / libm::log(x).max(1e-300) - 1.0;
+                assert!(
+                    x == 1.0 || (theta - 1.0).abs() > 1e-5 || off.abs() < 1e-5,
+                    "{theta} {x}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn golden_ranks_of_each_distribution() {
+        let key = Stream::new(11);
+        let (zipf, pareto) = (Zipf::new(1_000_000, 1.1), Pareto::new(1_000_000, 0.2));
+        let normal = Normal::new(1_000_000, 5.0);
+        let draws = [0, 1, 2, 3, 4, 5].map(|i| {
+            let key = key.at(i);
+            (zipf.draw(key), pareto.draw(key), normal.draw(key))
+        });
+        assert_eq!(
+            draws,
+            [
+                (489, 567, 458_079),
+                (890, 247, 471_534),
+                (8, 62_854, 425_124),
+                (9_672, 4, 473_607),
+                (427, 681, 523_355),
+                (8, 63_097, 454_064),
+            ]
+        );
+    }
 }

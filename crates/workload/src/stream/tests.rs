@@ -649,6 +649,37 @@ fn a_job_made_by_hand_with_bad_numbers_is_refused() {
     });
 }
 
+/// A zone holds the longest of the shortest requests of each direction, or the job is refused.
+#[test]
+fn formula_a_zone_is_as_long_as_a_request() {
+    let refused = |zone_bytes, sizes: [u32; 2]| {
+        let mut spec = JobSpec::new("hand");
+        spec.operations = Operations::Mixed;
+        spec.strides = Some(Strides {
+            move_bytes: zone_bytes,
+            zone_bytes,
+            skip_bytes: 0,
+        });
+        for (to, bytes) in spec.sizes.iter_mut().zip(sizes) {
+            *to = Sizes::Fixed(bytes);
+        }
+        JobStream::new(&spec, GIB, 1).is_err()
+    };
+    for (zone_bytes, sizes, expected) in [
+        (8192, [4096, 8192], false),
+        (16_384, [4096, 8192], false),
+        (4096, [4096, 8192], true),
+        (4096, [8192, 4096], true),
+        (512, [4096, 4096], true),
+    ] {
+        assert_eq!(
+            refused(zone_bytes, sizes),
+            expected,
+            "{zone_bytes} {sizes:?}"
+        );
+    }
+}
+
 /// Passes of a burn-in draw other requests to the same hot blocks; pass 0 is the job itself.
 #[test]
 fn formula_passes_share_what_is_hot() {

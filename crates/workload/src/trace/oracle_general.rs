@@ -58,3 +58,42 @@ pub(super) fn parse(record: &[u8], unit_bytes: u64) -> Result<Raw, Fault> {
         device: 0,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of 4 KiB, by its time (s), size and next access.
+    fn record(time_s: u32, size_bytes: u32, next: i64) -> Vec<u8> {
+        let mut bytes = time_s.to_le_bytes().to_vec();
+        bytes.extend(7u64.to_le_bytes());
+        bytes.extend(size_bytes.to_le_bytes());
+        bytes.extend(next.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn formula_records_are_those_of_the_format() {
+        let of = |records: &[(u32, u32, i64)]| {
+            let head: Vec<u8> = records
+                .iter()
+                .flat_map(|&(t, n, next)| record(t, n, next))
+                .collect();
+            detect(&head)
+        };
+        assert!(
+            of(&[(5, 4096, 1), (5, 0, -1)]),
+            "the next access is the next record"
+        );
+        assert!(of(&[(5, 4096, i64::MAX), (6, (1 << 30) - 1, 2)]));
+        assert!(
+            !of(&[(5, 4096, 0), (5, 4096, -1)]),
+            "the next access is the record itself"
+        );
+        assert!(!of(&[(5, 4096, 1), (5, 4096, 1)]), "and of the second one");
+        assert!(!of(&[(5, 4096, 1)]), "one record");
+        assert!(!of(&[(6, 4096, 1), (5, 4096, -1)]), "time goes back");
+        assert!(!of(&[(5, 1 << 30, 1), (5, 4096, -1)]), "1 GiB");
+        assert!(!of(&[(5, 0, 1), (5, 0, -1)]), "nothing is moved");
+    }
+}

@@ -293,4 +293,14 @@ mod tests {
         assert!(whole(b"").is_err());
         assert!(whole(b"12 ").is_err());
     }
+
+    #[test]
+    fn formula_what_is_shown_has_80_bytes_at_most() {
+        let of = |n: usize| shown("x".repeat(n).as_bytes());
+        assert_eq!((of(3), of(80)), ("xxx".into(), "x".repeat(80)));
+        for n in [81, 82, 500] {
+            assert_eq!(of(n), format!("{}...", "x".repeat(80)), "{n}");
+        }
+        assert_eq!(shown(b"a\tb\n"), "a?b?");
+    }
 }
