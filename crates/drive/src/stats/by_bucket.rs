@@ -6,15 +6,15 @@ const SUB_BITS: u32 = SUB.ilog2();
 /// Total number of buckets.
 pub(super) const BUCKETS: usize = (65 - SUB_BITS as usize) * SUB as usize;
 
-/// Stands for no row.
-const NONE: u16 = u16::MAX;
+/// Stands for no row. It is zero, so that the index of a table without latencies is memory that nothing has touched.
+const NONE: u16 = 0;
 /// Rows that a table grows by: latencies of a job lie in few buckets, and a run may have thousands of jobs.
 const GROWTH: usize = 16;
 
 /// A row for each latency bucket that has occurred. A table without a latency takes no memory of its own.
 #[derive(Clone, Debug)]
 pub(super) struct ByBucket<R> {
-    /// Row of each bucket, or [`NONE`]. Empty until the first latency.
+    /// Row of each bucket, counted from 1, or [`NONE`]. Empty until the first latency.
     row_of: Vec<u16>,
     /// In the order in which their buckets occurred.
     rows: Vec<R>,
@@ -34,7 +34,7 @@ impl<R: Default> ByBucket<R> {
     #[inline(always)] // On the path of a request.
     pub(super) fn at(&mut self, bucket: usize) -> &mut R {
         let row = match self.row_of.get(bucket) {
-            Some(&row) if row != NONE => usize::from(row),
+            Some(&row) if row != NONE => usize::from(row) - 1,
             _ => self.add(bucket),
         };
         &mut self.rows[row]
@@ -50,7 +50,7 @@ impl<R: Default> ByBucket<R> {
         }
         let row = self.rows.len();
         self.rows.push(R::default());
-        self.row_of[bucket] = row as u16;
+        self.row_of[bucket] = row as u16 + 1;
         row
     }
 }
@@ -76,7 +76,10 @@ impl<R> ByBucket<R> {
 
     /// The rows with their buckets, by ascending latency.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &R)> {
-        let of = |(bucket, &row): (usize, &u16)| Some((bucket, self.rows.get(usize::from(row))?));
+        let of = |(bucket, &row): (usize, &u16)| {
+            let row = usize::from(row).checked_sub(1)?;
+            Some((bucket, &self.rows[row]))
+        };
         self.row_of.iter().enumerate().filter_map(of)
     }
 

@@ -590,6 +590,18 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
     met.check(&[met.cuts / 100, met.lost, met.torn, met.waiting]);
 }
 
+/// The program of a part that holds padding alone fails, and is the last one of its wordline: nothing is to be written
+/// again, and the write that waits for the wordline ends all the same.
+#[test]
+fn powerloss_a_write_ends_where_the_last_program_is_of_padding_and_fails() {
+    let seed = 1_770_010_027;
+    let every = Swarm {
+        cuts: 100,
+        ..swarm(seed)
+    };
+    run(&every, seed, 60, 40, &mut Met::default());
+}
+
 /// Millions of requests and cuts. `FIRSTREAD_MODEL_SEEDS=A..B` runs these seeds.
 #[test]
 #[ignore = "takes minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored swarm"]

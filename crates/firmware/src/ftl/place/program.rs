@@ -45,8 +45,8 @@ impl Place {
         shared.push_change(now, purpose, at);
     }
 
-    /// The program of `job` has ended; if it failed, its data are rewritten. Returns whether a wordline of the
-    /// stream's buffer has become free.
+    /// The program of `job` has ended; if it failed, its data are rewritten. Returns whether a wordline of the stream's
+    /// buffer has become free.
     pub(crate) fn programmed(
         &mut self,
         job: u32,
@@ -73,8 +73,7 @@ impl Place {
             wordline: at.wordline,
             line,
         };
-        self.program_failed(stream, program, shared, ports);
-        false
+        self.program_failed(stream, program, shared, ports)
     }
 
     /// The write buffer of `stream` no longer needs the part of `die` in ring line `line`. Returns whether a
@@ -112,34 +111,37 @@ impl Place {
     }
 
     /// A program has failed: its superblock is closed. Data in the buffer that can no longer be programmed
-    /// there are rewritten.
+    /// there are rewritten. Returns whether a wordline of the stream's buffer has become free: nothing else tells of it
+    /// where all that was to be programmed is padding.
     fn program_failed(
         &mut self,
         stream: StreamId,
         program: Program,
         shared: &mut Shared,
         ports: &mut impl Out,
-    ) {
+    ) -> bool {
         self.bad.note(program.block, program.die);
-        self.queue_rewrite(stream, program.die, program.line, shared, ports);
+        let mut frees = self.queue_rewrite(stream, program.die, program.line, shared, ports);
         let row = shared.blocks.row_mut(program.block);
         if row.failed {
-            return;
+            return frees;
         }
         row.failed = true;
         self.space.failed += 1;
         self.space.is_short = true;
         let Some(line) = self.streams.of_mut(stream).abandon(program.block) else {
-            return;
+            return frees;
         };
         for die in (0..shared.config.geometry.dies()).map(DieId) {
             if self.streams.of(stream).is_incomplete(die, line) {
-                self.queue_rewrite(stream, die, line, shared, ports);
+                frees |= self.queue_rewrite(stream, die, line, shared, ports);
             }
         }
+        frees
     }
 
-    /// Copies the part of `die` of ring line `line` from the write buffer of `stream` to the rewrite queue.
+    /// Copies the part of `die` of ring line `line` from the write buffer of `stream` to the rewrite queue. Returns whether
+    /// the line has become free.
     pub(super) fn queue_rewrite(
         &mut self,
         stream: StreamId,
@@ -147,7 +149,7 @@ impl Place {
         line: u8,
         shared: &mut Shared,
         ports: &mut impl Out,
-    ) {
+    ) -> bool {
         let buffer = self.streams.of(stream);
         let block = buffer.block_of(line);
         shared.blocks.row_mut(block).stripe_broken = true;
@@ -159,7 +161,7 @@ impl Place {
                 self.older.copy(from, to);
             }
         }
-        self.release_part(stream, block, die, line, shared, ports);
+        self.release_part(stream, block, die, line, shared, ports)
     }
 
     /// Whether data wait to be rewritten.
