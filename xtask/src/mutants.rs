@@ -2,7 +2,8 @@
 //!
 //! The commit is checked out into `target/mutants/tree`, mutated in place there and compiled with the profile `mutants`,
 //! so that a mutant costs what it changes. Each is judged by the unit tests of its crate first. Those that pass are
-//! judged by all tests that should notice: the crate's own, and those of `firstread-testkit` for the crates of a drive.
+//! judged by all tests that should notice: the crate's own, those of `firstread-testkit` for the crates of a drive, and those
+//! of `firstread-faulty-flash` for the firmware.
 //! The score goes into `docs/mutants.md`; `.cargo/mutants.toml` says what is not mutated, and why.
 
 mod score;
@@ -40,7 +41,9 @@ struct Subject {
     aim_pct: u32,
 }
 
-const TESTKIT: &[&str] = &["firstread-testkit"];
+/// Tests of whole drives, and of the firmware on faulty flash.
+const OF_DRIVE: &[&str] = &["firstread-testkit"];
+const OF_FIRMWARE: &[&str] = &["firstread-faulty-flash", "firstread-testkit"];
 
 const fn subject(
     name: &'static str,
@@ -60,9 +63,9 @@ const SUBJECTS: &[Subject] = &[
     subject("firstread-core", "--lib", &[], 80),
     subject("firstread-nand", "--lib", &[], 90),
     subject("firstread-ecc", "--lib", &[], 80),
-    subject("firstread-firmware", "--lib", TESTKIT, 90),
+    subject("firstread-firmware", "--lib", OF_FIRMWARE, 90),
     subject("firstread-workload", "--lib", &[], 80),
-    subject("firstread-drive", "--lib", TESTKIT, 90),
+    subject("firstread-drive", "--lib", OF_DRIVE, 90),
     subject("firstread-session", "--lib", &[], 80),
     subject("firstread-cli", "--bins", &[], 80),
 ];

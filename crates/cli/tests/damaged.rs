@@ -5,7 +5,7 @@
     reason = "tests run the binary, damage its inputs and read what it wrote"
 )]
 
-#[path = "../../testkit/src/damage.rs"]
+#[path = "../../workload/tests/damage/mod.rs"]
 mod damage;
 
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
-//! For tests: a firmware on faulty flash ([`faulty_flash`]), drives and runs in a line, and a digest of a run that must
-//! be the same on every host.
+//! For tests of a simulated drive: drives and runs in a line, what passed the firmware's ports ([`sequence`]), and a
+//! digest of a run that must be the same on every host. Tests of the firmware alone stand on `firstread-faulty-flash`.
 
-pub mod damage;
-pub mod faulty_flash;
 pub mod sequence;
 
 use firstread_core::{HostOp, Ns};

@@ -4,7 +4,6 @@
     reason = "how many inputs are tried and from which seed on is told by the environment"
 )]
 
-#[path = "../../testkit/src/damage.rs"]
 mod damage;
 
 use damage::{Damage, say};

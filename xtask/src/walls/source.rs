@@ -14,14 +14,11 @@ pub(super) type Module = Vec<String>;
 pub(super) struct File {
     pub(super) path: String,
     pub(super) module: Module,
-    pub(super) lines: usize,
     /// Paths below the crate that it names, with the line.
     pub(super) names: Vec<(Module, usize)>,
     /// Re-exports (`pub use`), and the same with their lines.
     pub(super) exports: BTreeMap<String, Module>,
     pub(super) handed_on: Vec<(Module, usize)>,
-    /// Functions with their first and last line.
-    pub(super) functions: Vec<(String, usize, usize)>,
     pub(super) syntax: syn::File,
 }
 
@@ -71,18 +68,14 @@ impl File {
             names: Vec::new(),
             exports: BTreeMap::new(),
             handed_on: Vec::new(),
-            functions: Vec::new(),
-            tests_from: usize::MAX,
         };
         reader.visit_file(&parsed);
         Ok(File {
             path: path.to_owned(),
-            lines: text.lines().count().min(reader.tests_from - 1),
             module,
             names: reader.names,
             exports: reader.exports,
             handed_on: reader.handed_on,
-            functions: reader.functions,
             syntax: parsed,
         })
     }
@@ -95,9 +88,6 @@ struct Reader {
     names: Vec<(Module, usize)>,
     exports: BTreeMap<String, Module>,
     handed_on: Vec<(Module, usize)>,
-    functions: Vec<(String, usize, usize)>,
-    /// Line at which the file's own tests begin.
-    tests_from: usize,
 }
 
 impl Reader {
@@ -172,7 +162,6 @@ pub(super) fn is_test(attributes: &[syn::Attribute]) -> bool {
 impl<'ast> Visit<'ast> for Reader {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         if item.content.is_some() && is_test(&item.attrs) {
-            self.tests_from = item.span().start().line;
             return;
         }
         // `super` within braces is the file itself.
@@ -220,22 +209,6 @@ impl<'ast> Visit<'ast> for Reader {
             }
         }
         visit::visit_macro(self, item);
-    }
-
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        let span = item.block.span();
-        let name = item.sig.ident.to_string();
-        let first = item.sig.span().start().line;
-        self.functions.push((name, first, span.end().line));
-        visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        let name = item.sig.ident.to_string();
-        let first = item.sig.span().start().line;
-        self.functions
-            .push((name, first, item.block.span().end().line));
-        visit::visit_impl_item_fn(self, item);
     }
 }
 

@@ -11,10 +11,10 @@
 use firstread_core::{SenseMode, SenseTiming};
 
 use super::Read;
-use crate::policy::read_levels::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx};
 use crate::policy::read_recovery::ReadRecovery;
 use crate::policy::retry::ShortSense;
-use crate::schedule::{Job, Jobs, Nearest, Step};
+use crate::schedule::{Job, Jobs, Nearest, ReadSteps, Step};
 use crate::shared::Shared;
 
 impl Read {

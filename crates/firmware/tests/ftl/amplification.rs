@@ -10,7 +10,7 @@ use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::gc_victim::AXIS;
 
 use crate::build::Build;
-use firstread_testkit::faulty_flash::geometry;
+use firstread_faulty_flash::geometry;
 
 const SUPERBLOCKS: u32 = 500;
 

@@ -2,6 +2,7 @@
 
 use firstread_core::params::Values;
 use firstread_core::{CellMode, Lpn, Ns, SuperblockId};
+use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{
     Area, FutureBuilder, LowEntry, PageFuture, PageHeat, SuperblockTable, SuperblockUse,
@@ -11,7 +12,6 @@ use firstread_firmware::policy::area::{
     AXIS, AnyArea, Areas, LowRoom, MakeRoom, PageMove, PageWrite,
 };
 use firstread_firmware::policy::hot_pages::PageRead;
-use firstread_testkit::faulty_flash::{geometry, setup};
 
 /// Pages of the drive of `scheme`.
 const PAGES: u64 = 300;

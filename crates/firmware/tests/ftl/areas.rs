@@ -2,12 +2,12 @@
 //! the drive lives.
 
 use firstread_core::{CellMode, HostOp, Lpn, Status, Stream};
+use firstread_faulty_flash::{Faults, FaultyDrive, TrialEnd, When, geometry};
 use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{
     Area, Counters, LowEntry, Refused, SuperblockRow, SuperblockUse,
 };
 use firstread_firmware::policy::area::AXIS;
-use firstread_testkit::faulty_flash::{Faults, FaultyDrive, TrialEnd, When, geometry};
 use proptest::prelude::*;
 
 use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area, write_cache};

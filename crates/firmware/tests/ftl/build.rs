@@ -1,13 +1,13 @@
-//! How a drive of these tests is built: a drive of `firstread_testkit::faulty_flash`, with schemes by their place in
+//! How a drive of these tests is built: a drive of `firstread_faulty_flash`, with schemes by their place in
 //! the table of their axis.
 
 use firstread_core::{CellMode, Geometry};
+use firstread_faulty_flash::{
+    Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
+};
 use firstread_firmware::WriteCache;
 use firstread_firmware::policy::{
     area, cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
-};
-use firstread_testkit::faulty_flash::{
-    Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
 };
 
 use crate::memory::allocations;

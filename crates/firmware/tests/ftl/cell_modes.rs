@@ -2,8 +2,8 @@
 
 use firstread_core::params::Need;
 use firstread_core::{CellMode, HostOp, Lpn};
+use firstread_faulty_flash::{FaultyDrive, Summary, Trial, TrialEnd, geometry};
 use firstread_firmware::policy::{cell_mode, gc_victim, read_recovery, suspend, wear};
-use firstread_testkit::faulty_flash::{FaultyDrive, Summary, Trial, TrialEnd, geometry};
 use proptest::prelude::*;
 
 use crate::build::{Build, Chances, kept_by};

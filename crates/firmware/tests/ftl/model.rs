@@ -13,7 +13,7 @@ use firstread_firmware::policy::{area, gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
 use crate::build::{Build, Chances, kept_by, kept_by_area, write_cache};
-use firstread_testkit::faulty_flash::{FaultyDrive, Model, Summary, Trial, geometry};
+use firstread_faulty_flash::{FaultyDrive, Model, Summary, Trial, geometry};
 
 /// `parity` of axis `read_recovery`.
 const PARITY: usize = 2;

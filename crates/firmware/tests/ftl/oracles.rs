@@ -1,6 +1,7 @@
 //! What the oracles of axes `cell_mode` and `area` decide, which know how often each page will be read.
 
 use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
+use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{
     Area, Future, FutureBuilder, LowEntry, PageFuture, PageHeat, SuperblockRow, SuperblockTable,
     SuperblockUse,
@@ -9,7 +10,6 @@ use firstread_firmware::policy::area::{AnyArea, Areas, LowRoom, MakeRoom, PageWr
 use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack};
 use firstread_firmware::policy::hot_pages::PageRead;
 use firstread_firmware::policy::{Setup, area, cell_mode};
-use firstread_testkit::faulty_flash::{geometry, setup};
 
 /// Superblocks of the drive: of 256, 192 and 64 slots in QLC, TLC and SLC mode.
 const SUPERBLOCKS: u32 = 16;

@@ -5,7 +5,7 @@ use firstread_firmware::observe::{Owner, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Victims};
 
 use crate::build::Build;
-use firstread_testkit::faulty_flash::{geometry, setup};
+use firstread_faulty_flash::{geometry, setup};
 
 fn choose(name: &str, blocks: &SuperblockTable) -> Option<SuperblockId> {
     let scheme = AXIS.schemes.iter().find(|s| s.name == name).unwrap();

@@ -8,7 +8,7 @@ use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::gc_victim;
 
 use crate::build::Build;
-use firstread_testkit::faulty_flash::{FaultyDrive, When, geometry};
+use firstread_faulty_flash::{FaultyDrive, When, geometry};
 
 /// A full drive with blocks of `wordlines`, and `spare` superblocks beyond those that every drive keeps.
 fn tight(wordlines: u16, spare: u64) -> Build {

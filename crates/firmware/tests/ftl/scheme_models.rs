@@ -3,13 +3,13 @@
 
 use firstread_core::params::Axis;
 use firstread_core::{CellMode, Ns, Stream, SuperblockId};
+use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{Area, PageFuture, PageHeat, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::area::{AnyArea, Areas, PageWrite};
 use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack};
 use firstread_firmware::policy::hot_pages::PageRead;
 use firstread_firmware::policy::refresh::{AnyRefresh, Refresh};
 use firstread_firmware::policy::{Setup, area, cell_mode, refresh};
-use firstread_testkit::faulty_flash::{geometry, setup};
 
 /// Superblocks of the drive.
 const SUPERBLOCKS: u32 = 16;

@@ -2,10 +2,10 @@
 
 use firstread_core::params::Values;
 use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
+use firstread_faulty_flash::{Faults, FaultyDrive, geometry, setup};
 use firstread_firmware::observe::{ModeSet, Owner, PageHeat, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::Setup;
 use firstread_firmware::policy::wear::{AXIS, AnyWear, Wear};
-use firstread_testkit::faulty_flash::{Faults, FaultyDrive, geometry, setup};
 
 use crate::build::full_drive;
 

@@ -598,10 +598,10 @@ mod tests {
     use super::*;
     use crate::characterize::geometry;
     use crate::medium::Medium;
-    use crate::profile::{RetentionComponent, TransientProfile};
+    use crate::chip::{ChipProfile, RetentionComponent, TransientProfile};
     use crate::reference;
 
-    fn medium(chip: crate::profile::ChipProfile) -> Medium {
+    fn medium(chip: ChipProfile) -> Medium {
         let geometry = geometry(&chip, 2);
         Medium::new(chip, geometry, 3).expect("the profile is valid")
     }

@@ -189,7 +189,7 @@ impl Flash {
     }
 
     /// Fills the first slots of `block` with pages from `first` on, all at once and in version 0.
-    pub(super) fn fill(&mut self, block: SuperblockId, first: u64, pages: u32) {
+    pub(crate) fn fill(&mut self, block: SuperblockId, first: u64, pages: u32) {
         let wordlines = self.layout.geometry.wordlines_per_block;
         let b = &mut self.blocks[block.0 as usize];
         let spare = |slot| Spare {
@@ -203,7 +203,7 @@ impl Flash {
         }
     }
 
-    pub(super) fn draw(&mut self, n: u64) -> u64 {
+    pub(crate) fn draw(&mut self, n: u64) -> u64 {
         self.draws += 1;
         self.stream.at(self.draws).below(n)
     }
@@ -235,7 +235,7 @@ impl Flash {
 
     /// Superblock `block` is about to be erased: a page of which it has the only copy on flash, if `is_last` says that
     /// this is its last version. Pages a sense of which has failed may have been given up.
-    pub(super) fn only_copy(
+    pub(crate) fn only_copy(
         &self,
         block: SuperblockId,
         mut is_last: impl FnMut(Spare) -> bool,
@@ -354,7 +354,7 @@ impl Flash {
     ///
     /// # Errors
     /// [`Violation::Illegal`], if no chip would do it; then nothing has begun.
-    pub(super) fn issue(&mut self, now: Ns, op: FlashOp, buffers: u32) -> Result<(), Violation> {
+    pub(crate) fn issue(&mut self, now: Ns, op: FlashOp, buffers: u32) -> Result<(), Violation> {
         let illegal = |why| Violation::Illegal { why, op };
         self.is_legal(&op, buffers).map_err(illegal)?;
         let die = usize::from(op.die.0);
@@ -390,7 +390,7 @@ impl Flash {
     }
 
     /// Adds codewords `more` to the read under `tag`, if its data are still on the die. Half of the time they are not.
-    pub(super) fn widen(&mut self, tag: Tag, more: u64) -> bool {
+    pub(crate) fn widen(&mut self, tag: Tag, more: u64) -> bool {
         if self.draw(2) == 0 {
             return false;
         }
@@ -412,7 +412,7 @@ impl Flash {
     ///
     /// # Errors
     /// [`Violation::Illegal`], if its data are not on flash.
-    pub(super) fn end_one(
+    pub(crate) fn end_one(
         &mut self,
         now: Ns,
         buffers: &mut [Option<Spare>],
@@ -492,7 +492,7 @@ impl Flash {
     }
 
     /// Cuts the power: what is on the array is torn, everything else under way is gone.
-    pub(super) fn power_cut(&mut self) {
+    pub(crate) fn power_cut(&mut self) {
         let mut torn: Vec<FlashOp> = Vec::new();
         let on_array = self.pending.drain(..).filter(|p| p.in_array);
         torn.extend(on_array.map(|p| p.op));
@@ -602,7 +602,7 @@ impl Flash {
     ///
     /// # Errors
     /// If there is no such read, or a part of the stripe is missing or torn.
-    pub(super) fn rebuild(
+    pub(crate) fn rebuild(
         &mut self,
         tag: Tag,
         made: u64,

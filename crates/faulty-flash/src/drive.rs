@@ -57,7 +57,7 @@ pub struct PowerCutCounts {
 ///
 /// ```
 /// use firstread_core::HostOp;
-/// use firstread_testkit::faulty_flash::{DriveConfig, Faults, FaultyDrive};
+/// use firstread_faulty_flash::{DriveConfig, Faults, FaultyDrive};
 ///
 /// let mut drive = FaultyDrive::new(&DriveConfig::default(), &Faults::default(), 1)?;
 /// drive.submit(HostOp::Write, 0, 4096)?;
@@ -526,13 +526,13 @@ impl FaultyDrive {
     }
 
     /// Commands that have ended as `status`.
-    pub(super) fn ended_as(&self, status: Status) -> u64 {
+    pub(crate) fn ended_as(&self, status: Status) -> u64 {
         let completed = self.platform.completed.iter();
         completed.filter(|(_, s)| *s == status).count() as u64
     }
 
     /// Whether a scheme may refuse writes of the host although there is room.
-    pub(super) fn may_refuse_writes(&self) -> bool {
+    pub(crate) fn may_refuse_writes(&self) -> bool {
         self.config.schemes.has("area", "at_bound", "read-only")
     }
 

@@ -14,10 +14,10 @@
 //! - that spare is used for failures only ([`Violation::SpareLeaked`]).
 //!
 //! ```
-#![doc = include_str!("../../examples/faulty_flash.rs")]
+#![doc = include_str!("../examples/trial.rs")]
 //! ```
 //!
-//! `cargo run --release -p firstread-testkit --example faulty_flash -- gc_victim=greedy wear=dynamic` takes other
+//! `cargo run --release -p firstread-faulty-flash --example trial -- gc_victim=greedy wear=dynamic` takes other
 //! schemes.
 //!
 //! Operations end in an order that chance draws, each an event of 100 ns, so that a trial meets orders that no timing of

@@ -9,7 +9,7 @@ use firstread_core::{FlashEvent, FlashOp, HostCommand, Spare, Status};
 ///
 /// ```
 /// use firstread_core::{FlashKind, FlashOp};
-/// use firstread_testkit::faulty_flash::{Bug, Trial, TrialError, Violation};
+/// use firstread_faulty_flash::{Bug, Trial, TrialError, Violation};
 ///
 /// /// The hundredth erase goes to the neighbour of the superblock that it is for.
 /// #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ use firstread_core::{FlashEvent, FlashOp, HostCommand, Spare, Status};
 ///     panic!("the bug was not noticed: {found:?}")
 /// };
 /// assert!(matches!(violation, Violation::ErasedValidData { .. }), "{violation}");
-/// # Ok::<(), firstread_testkit::faulty_flash::SchemeError>(())
+/// # Ok::<(), firstread_faulty_flash::SchemeError>(())
 /// ```
 pub trait Bug: Debug {
     /// The firmware issues `op`: what reaches the flash. None drops the operation.

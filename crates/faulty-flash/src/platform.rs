@@ -35,7 +35,7 @@ pub struct Platform {
 }
 
 impl Platform {
-    pub(super) fn new(
+    pub(crate) fn new(
         flash: Flash,
         model: Model,
         buffers: u32,
@@ -67,12 +67,12 @@ impl Platform {
         }
     }
 
-    pub(super) fn set_now(&mut self, now: Ns) {
+    pub(crate) fn set_now(&mut self, now: Ns) {
         self.now = now;
     }
 
     /// Ends one operation of flash. Returns its events, as the bug lets them pass.
-    pub(super) fn end_one(&mut self) -> Vec<FlashEvent> {
+    pub(crate) fn end_one(&mut self) -> Vec<FlashEvent> {
         let (now, bug) = (self.now, &mut *self.bug);
         match self.flash.end_one(now, &mut self.buffers, bug) {
             Ok(events) => events,
@@ -83,12 +83,12 @@ impl Platform {
         }
     }
 
-    pub(super) fn passes(&mut self, event: FlashEvent) -> Option<FlashEvent> {
+    pub(crate) fn passes(&mut self, event: FlashEvent) -> Option<FlashEvent> {
         self.bug.event(event)
     }
 
     /// Cuts the power. Returns how many commands are lost.
-    pub(super) fn power_cut(&mut self) -> u32 {
+    pub(crate) fn power_cut(&mut self) -> u32 {
         self.flash.power_cut();
         self.bug.power_cut(&mut self.buffers);
         self.model.power_cut()

@@ -22,7 +22,7 @@ const AUDIT_EVERY: u64 = 500;
 /// A drive on a faulty flash, and the load that it is put under. Equal trials have equal outcomes.
 ///
 /// ```
-/// use firstread_testkit::faulty_flash::{Faults, PowerCuts, Trial, When};
+/// use firstread_faulty_flash::{Faults, PowerCuts, Trial, When};
 ///
 /// let trial = Trial {
 ///     faults: Faults {

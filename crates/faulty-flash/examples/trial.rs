@@ -1,6 +1,6 @@
 //! Tests schemes on a faulty flash: those named as arguments, or these.
 
-use firstread_testkit::faulty_flash::{Faults, PowerCuts, SchemeError, Trial, When};
+use firstread_faulty_flash::{Faults, PowerCuts, SchemeError, Trial, When};
 
 fn main() -> Result<(), SchemeError> {
     let named: Vec<String> = std::env::args().filter(|a| a.contains('=')).collect();

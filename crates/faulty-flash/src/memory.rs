@@ -15,7 +15,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(slots_per_block: u32, blocks: u32, filled_slots: u64) -> Memory {
+    pub(crate) fn new(slots_per_block: u32, blocks: u32, filled_slots: u64) -> Memory {
         Memory {
             bytes: vec![0; STEP_BYTES],
             filled_slots,
@@ -24,7 +24,7 @@ impl Memory {
         }
     }
 
-    pub(super) fn grow(&mut self) {
+    pub(crate) fn grow(&mut self) {
         self.bytes.resize(self.bytes.len() + STEP_BYTES, 0);
     }
 }

@@ -6,7 +6,7 @@ use firstread_core::{DieId, PageType, SuperblockId};
 ///
 /// ```
 /// use firstread_core::{SuperblockId, DieId};
-/// use firstread_testkit::faulty_flash::Address;
+/// use firstread_faulty_flash::Address;
 ///
 /// let wordline = Address::block(SuperblockId(7)).on_die(DieId(1)).wordline(3);
 /// # let _ = wordline;
@@ -58,7 +58,7 @@ impl Address {
     }
 
     /// Whether it includes `other`, where `None` stands for the whole: an erase has no wordline.
-    pub(super) fn includes(&self, other: &Address) -> bool {
+    pub(crate) fn includes(&self, other: &Address) -> bool {
         fn part<T: PartialEq>(of: Option<T>, other: Option<T>) -> bool {
             of.is_none() || other.is_none() || of == other
         }
@@ -73,7 +73,7 @@ impl Address {
 ///
 /// ```
 /// use firstread_core::SuperblockId;
-/// use firstread_testkit::faulty_flash::{Address, When};
+/// use firstread_faulty_flash::{Address, When};
 ///
 /// // Two in a thousand, the seventeenth, and whatever touches superblock 3.
 /// let when = When::permille(2)
@@ -131,7 +131,7 @@ impl When {
 
     /// Whether the operation with number `n` at `address` is one of them. `draw` draws below 1000 and is asked only
     /// where chance decides.
-    pub(super) fn is_at(&self, n: u64, address: &Address, draw: impl FnOnce() -> u64) -> bool {
+    pub(crate) fn is_at(&self, n: u64, address: &Address, draw: impl FnOnce() -> u64) -> bool {
         self.nth.contains(&n)
             || self.at.iter().any(|a| a.includes(address))
             || (self.permille > 0 && draw() < u64::from(self.permille))
@@ -185,7 +185,7 @@ impl PowerCuts {
 /// Everything that may go wrong with flash and its power. By default nothing does.
 ///
 /// ```
-/// use firstread_testkit::faulty_flash::{Faults, PowerCuts, When};
+/// use firstread_faulty_flash::{Faults, PowerCuts, When};
 ///
 /// let faults = Faults {
 ///     failed_programs: When::permille(2),

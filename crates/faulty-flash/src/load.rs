@@ -49,7 +49,7 @@ impl Default for Load {
 
 /// What a step asks for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A command: what, first byte, bytes, FUA.
     Command(HostOp, u64, u32, bool),
     /// A move of a page.
@@ -60,7 +60,7 @@ pub(super) enum Step {
 
 impl Load {
     /// Step `i` of a load that draws from `stream`. `cursor` is where sequential reads go on (bytes).
-    pub(super) fn step(
+    pub(crate) fn step(
         &self,
         config: &DriveConfig,
         stream: Stream,
@@ -125,7 +125,7 @@ impl Load {
     }
 
     /// Events of the flash after step `i`.
-    pub(super) fn events(&self, stream: Stream, i: u64) -> u64 {
+    pub(crate) fn events(&self, stream: Stream, i: u64) -> u64 {
         let permille = u64::from(self.events_permille);
         let more = stream.at(i).at(9).below(1000) < permille % 1000;
         permille / 1000 + u64::from(more)

@@ -18,7 +18,7 @@ const READS: u32 = 8;
 const SUSPENDS: u16 = 3;
 /// What a program or erase of this flash is said to need, when it starts and whenever it is suspended. It ends when
 /// chance draws.
-pub(super) const CHANGE_LEFT: Ns = Ns(1_000);
+pub(crate) const CHANGE_LEFT: Ns = Ns(1_000);
 /// Superblocks that every drive keeps beyond its capacity: without a map on flash, and with one beside those of the map.
 const KEPT: u64 = 3;
 const KEPT_WITH_MAP: u64 = 4;
@@ -198,7 +198,7 @@ impl DriveConfig {
     }
 
     /// Map pages that hold `slots` entries; none where memory holds the map.
-    pub(super) fn map_pages(&self, slots: u64) -> u64 {
+    pub(crate) fn map_pages(&self, slots: u64) -> u64 {
         let entries = u64::from(self.geometry.slot_bytes / MAP_ENTRY_BYTES);
         match self.map_cache_pages {
             0 => 0,
@@ -206,7 +206,7 @@ impl DriveConfig {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let g = &self.geometry;
         let counts = [
             (u64::from(g.channels), "channels"),
@@ -269,7 +269,7 @@ impl DriveConfig {
         Ok(())
     }
 
-    pub(super) fn setup(&self, seed: u64) -> Setup {
+    pub(crate) fn setup(&self, seed: u64) -> Setup {
         Setup {
             rated_pe_cycles: self.rated_pe_cycles,
             ..setup(self.geometry, self.mode, self.capacity_slots, seed)
@@ -278,7 +278,7 @@ impl DriveConfig {
 
     /// What oracles are told of the future: chance, since a load does not know what it will be. What a host may read
     /// must not hang on it.
-    pub(super) fn future(&self, seed: u64) -> Future {
+    pub(crate) fn future(&self, seed: u64) -> Future {
         let draw = Stream::new(seed).named("future");
         let mut future = FutureBuilder::new(self.capacity_slots);
         for i in 0..8 * self.capacity_slots {
@@ -295,14 +295,14 @@ impl DriveConfig {
     }
 
     /// Suspends of one program or erase that the chip of this drive allows.
-    pub(super) fn most_suspends(&self) -> u16 {
+    pub(crate) fn most_suspends(&self) -> u16 {
         match self.schemes.requires(Need::FreeSuspends) {
             true => u16::MAX,
             false => SUSPENDS,
         }
     }
 
-    pub(super) fn firmware(&self) -> Config {
+    pub(crate) fn firmware(&self) -> Config {
         Config {
             geometry: self.geometry,
             mode: self.mode,

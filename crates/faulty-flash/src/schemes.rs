@@ -16,11 +16,11 @@ const NOT_SIMULATED: [&str; 2] = ["read_levels", "retry"];
 /// As text: `AXIS=SCHEME` and `AXIS.KEY=VALUE`, apart by spaces, with values in the unit of the scheme's record.
 ///
 /// ```
-/// use firstread_testkit::faulty_flash::SchemeChoices;
+/// use firstread_faulty_flash::SchemeChoices;
 ///
 /// let schemes: SchemeChoices = "gc_victim=cost-benefit wear=static wear.spread=8".parse()?;
 /// assert_eq!(schemes.to_string(), "gc_victim=cost-benefit wear=static wear.threshold=fixed wear.spread=8 wear.share=100 wear.every=4 wear.stream=own");
-/// # Ok::<(), firstread_testkit::faulty_flash::SchemeError>(())
+/// # Ok::<(), firstread_faulty_flash::SchemeError>(())
 /// ```
 ///
 /// A parameter that is not named has a value that fits a drive of few superblocks: 4 for `spread` and `every` of `wear`; 3
@@ -159,7 +159,7 @@ impl SchemeChoices {
     }
 
     /// Whether parameter `key` of the scheme of `axis` is the word `word`.
-    pub(super) fn has(&self, axis: &str, key: &str, word: &str) -> bool {
+    pub(crate) fn has(&self, axis: &str, key: &str, word: &str) -> bool {
         let mut params = self
             .each()
             .filter(|(of, _, _)| of.name == axis)
@@ -171,7 +171,7 @@ impl SchemeChoices {
     }
 
     /// Open superblocks of streams that the schemes have in the drive's own mode.
-    pub(super) fn own_streams(&self) -> u64 {
+    pub(crate) fn own_streams(&self) -> u64 {
         let values = self
             .each()
             .map(|(_, scheme, values)| Values::new(scheme, values));
@@ -184,7 +184,7 @@ impl SchemeChoices {
     }
 
     /// The schemes for a drive of `setup`.
-    pub(super) fn build(&self, setup: &Setup) -> Schemes {
+    pub(crate) fn build(&self, setup: &Setup) -> Schemes {
         let of = |axis: &Axis| {
             let mut each = self.each();
             let found = each.find(|(a, _, _)| a.name == axis.name);

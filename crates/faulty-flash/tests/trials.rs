@@ -4,13 +4,13 @@ use firstread_core::{
     DieId, FlashEvent, FlashKind, FlashOp, HostCommand, HostOp, Lpn, PageType, Spare, Status,
     SuperblockId,
 };
-use firstread_firmware::WriteCache;
-use firstread_firmware::observe::Owner;
-use firstread_firmware::policy::{gc_victim, wear};
-use firstread_testkit::faulty_flash::{
+use firstread_faulty_flash::{
     Address, Bug, ConfigError, Cut, DriveConfig, Faults, FaultyDrive, Illegal, Load, Model,
     PowerCuts, SchemeChoices, Summary, Trial, TrialEnd, TrialError, Violation, When, geometry,
 };
+use firstread_firmware::WriteCache;
+use firstread_firmware::observe::Owner;
+use firstread_firmware::policy::{gc_victim, wear};
 
 /// A trial in which a page, a die or the power may fail at any time.
 fn harsh(schemes: &str, seed: u64) -> Trial {
