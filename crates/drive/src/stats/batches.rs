@@ -41,8 +41,8 @@ impl Default for OfBucket {
 pub(crate) struct Batches {
     /// Requests by latency and batch; one row per latency bucket.
     counts: ByBucket<OfBucket>,
-    /// Sum of the latencies of each batch (ns).
-    sums: [u64; MOST],
+    /// Sum of the latencies of each batch (ns). Empty until memory is reserved or the first request.
+    sums: Vec<u64>,
     /// Length of a batch, as a power of two (ns).
     shift: u32,
     /// Time of the first batch, in batches since the start of the clock.
@@ -64,7 +64,7 @@ impl Default for Batches {
     fn default() -> Batches {
         Batches {
             counts: ByBucket::default(),
-            sums: [0; MOST],
+            sums: Vec::new(),
             shift: SHORTEST,
             first: 0,
             used: 0,
@@ -77,14 +77,18 @@ impl Batches {
     /// Reserves memory for all latencies.
     pub(crate) fn reserve(&mut self) {
         self.counts.reserve();
+        self.sums.resize(MOST, 0);
     }
 
     /// Forgets all requests; its memory stays.
     pub(super) fn forget(&mut self) {
         let mut counts = std::mem::take(&mut self.counts);
+        let mut sums = std::mem::take(&mut self.sums);
         counts.clear();
+        sums.fill(0);
         *self = Batches {
             counts,
+            sums,
             ..Batches::default()
         };
     }
@@ -106,6 +110,7 @@ impl Batches {
     fn begin(&mut self, now_ns: u64) {
         if self.used == 0 {
             self.first = now_ns >> self.shift;
+            self.sums.resize(MOST, 0);
         }
         while (now_ns >> self.shift) - self.first >= MOST as u64 {
             self.merge_neighbours();
@@ -545,7 +550,7 @@ mod tests {
                         one.merge_neighbours();
                     }
                     assert_eq!(one.shift, whole.shift, "seed {seed}");
-                    let key = |b: &Batches| (b.first, b.used, b.requests(), b.sums);
+                    let key = |b: &Batches| (b.first, b.used, b.requests(), b.sums.clone());
                     assert_eq!(key(&one), key(&whole), "seed {seed}");
                     assert!(one.counts.iter().eq(whole.counts.iter()), "seed {seed}");
                 }

@@ -11,17 +11,17 @@ const NONE: u16 = 0;
 /// Rows that a table grows by: latencies of a job lie in few buckets, and a run may have thousands of jobs.
 const GROWTH: usize = 16;
 
-/// A row for each latency bucket that has occurred. A table without a latency takes no memory of its own.
+/// A row for each latency bucket that has occurred, of the first `N`. A table without a latency takes no memory of its own.
 #[derive(Clone, Debug)]
-pub(super) struct ByBucket<R> {
+pub(super) struct ByBucket<R, const N: usize = BUCKETS> {
     /// Row of each bucket, counted from 1, or [`NONE`]. Empty until the first latency.
     row_of: Vec<u16>,
     /// In the order in which their buckets occurred.
     rows: Vec<R>,
 }
 
-impl<R> Default for ByBucket<R> {
-    fn default() -> ByBucket<R> {
+impl<R, const N: usize> Default for ByBucket<R, N> {
+    fn default() -> ByBucket<R, N> {
         ByBucket {
             row_of: Vec::new(),
             rows: Vec::new(),
@@ -29,7 +29,7 @@ impl<R> Default for ByBucket<R> {
     }
 }
 
-impl<R: Default> ByBucket<R> {
+impl<R: Default, const N: usize> ByBucket<R, N> {
     /// The row of `bucket`.
     #[inline(always)] // On the path of a request.
     pub(super) fn at(&mut self, bucket: usize) -> &mut R {
@@ -55,11 +55,11 @@ impl<R: Default> ByBucket<R> {
     }
 }
 
-impl<R> ByBucket<R> {
+impl<R, const N: usize> ByBucket<R, N> {
     /// Reserves room for all buckets, so that no latency allocates memory. What no row lies in is not touched.
     pub(super) fn reserve(&mut self) {
         self.index();
-        self.rows.reserve_exact(BUCKETS - self.rows.len());
+        self.rows.reserve_exact(N - self.rows.len());
     }
 
     /// Takes all rows out; their memory stays.
@@ -70,7 +70,7 @@ impl<R> ByBucket<R> {
 
     fn index(&mut self) {
         if self.row_of.is_empty() {
-            self.row_of = vec![NONE; BUCKETS];
+            self.row_of = vec![NONE; N];
         }
     }
 

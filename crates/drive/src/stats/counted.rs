@@ -1,6 +1,6 @@
 //! A histogram that is updated in groups of latencies.
 
-use super::histogram::Histogram;
+use super::histogram::{Histogram, RareHistogram};
 
 /// What a latency counts as that is longer than the histogram resolves: one hour (ns).
 const HOUR_NS: u64 = 3_600_000_000_000;
@@ -61,7 +61,7 @@ impl Counted {
 }
 
 /// Counts the latency of a request that ended in an error; more than an hour counts as an hour.
-pub(super) fn record_lost(histogram: &mut Histogram, latency_ns: u64) {
+pub(super) fn record_lost(histogram: &mut RareHistogram, latency_ns: u64) {
     histogram.record(latency_ns.min(HOUR_NS), HOUR_NS);
 }
 

@@ -6,14 +6,87 @@ use super::by_bucket::{ByBucket, bucket as bucket_of, bucket_start};
 const SLOTS: usize = 32;
 /// Largest latency that has a slot of its own (ns): what a histogram from 1 ns to an hour with three significant digits
 /// holds.
-const LARGEST_NS: u64 = (1 << 42) - 1;
+const LARGEST_NS: u64 = (1 << LARGEST_BITS) - 1;
+const LARGEST_BITS: usize = 42;
+/// Buckets of latencies up to that one: as many an octave as a bucket has slots.
+const RESOLVED: usize = (LARGEST_BITS + 1 - SLOTS.ilog2() as usize) * SLOTS;
 
 /// A histogram of latencies with three significant digits, in the slots of an HDR histogram: 1,024 an octave, and one a
 /// nanosecond below 2,048 ns. Only buckets that occur take memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
-    counts: ByBucket<[u64; SLOTS]>,
+    counts: ByBucket<[u64; SLOTS], RESOLVED>,
     total: u64,
+}
+
+/// A histogram of the same slots for latencies that most runs do not have, those of requests that ended in an error.
+/// Its memory is zeros that nothing has touched, until there is one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RareHistogram {
+    /// The slots of all buckets, one after another; empty until memory is reserved or the first latency.
+    counts: Vec<u64>,
+    total: u64,
+}
+
+impl RareHistogram {
+    /// Reserves memory for all latencies.
+    pub(super) fn reserve(&mut self) {
+        if self.counts.is_empty() {
+            self.counts = vec![0; RESOLVED * SLOTS];
+        }
+    }
+
+    /// Forgets all latencies; its memory stays.
+    pub(super) fn forget(&mut self) {
+        if self.total > 0 {
+            self.counts.fill(0);
+        }
+        self.total = 0;
+    }
+
+    /// Counts `latency_ns`; what is longer than [`LARGEST_NS`] counts as `clamped_ns`.
+    pub(super) fn record(&mut self, latency_ns: u64, clamped_ns: u64) {
+        self.reserve();
+        let (bucket, slot) = place_of(latency_ns, clamped_ns);
+        self.counts[bucket * SLOTS + slot] += 1;
+        self.total += 1;
+    }
+
+    /// Adds the latencies of `other`.
+    pub(super) fn merge(&mut self, other: &RareHistogram) {
+        if other.total > 0 {
+            self.reserve();
+            let both = self.counts.iter_mut().zip(&other.counts);
+            both.for_each(|(a, b)| *a += b);
+            self.total += other.total;
+        }
+    }
+
+    /// Number of latencies.
+    pub(super) fn len(&self) -> u64 {
+        self.total
+    }
+
+    /// Number of latencies in the slot of `latency_ns` and above.
+    pub(super) fn count_from(&self, latency_ns: u64) -> u64 {
+        if self.total == 0 {
+            return 0;
+        }
+        let bucket = bucket_of(latency_ns);
+        let from = bucket * SLOTS + slot_of(bucket, latency_ns);
+        self.counts[from..].iter().sum()
+    }
+}
+
+/// Bucket and slot of `latency_ns`; what is longer than [`LARGEST_NS`] lies where `clamped_ns` does.
+#[inline]
+fn place_of(latency_ns: u64, clamped_ns: u64) -> (usize, usize) {
+    let ns = match latency_ns > LARGEST_NS {
+        true => clamped_ns,
+        false => latency_ns,
+    };
+    let bucket = bucket_of(ns);
+    (bucket, slot_of(bucket, ns))
 }
 
 /// Power of two of the width of the slots of `bucket` (ns).
@@ -61,12 +134,8 @@ impl Histogram {
     /// Counts `latency_ns`; what is longer than [`LARGEST_NS`] counts as `clamped_ns`.
     #[inline]
     pub(super) fn record(&mut self, latency_ns: u64, clamped_ns: u64) {
-        let ns = match latency_ns > LARGEST_NS {
-            true => clamped_ns,
-            false => latency_ns,
-        };
-        let bucket = bucket_of(ns);
-        self.counts.at(bucket)[slot_of(bucket, ns)] += 1;
+        let (bucket, slot) = place_of(latency_ns, clamped_ns);
+        self.counts.at(bucket)[slot] += 1;
         self.total += 1;
     }
 

@@ -27,7 +27,7 @@ use firstread_core::{HostOp, Ns};
 use self::batches::{Batches, TooShort};
 use self::by_bucket::bucket;
 use self::counted::Counted;
-use self::histogram::{Histogram, lowest_equivalent};
+use self::histogram::{RareHistogram, lowest_equivalent};
 use crate::hardware::charge::NsByCause;
 
 /// Requests of one direction. A direction without a request takes no memory beside this.
@@ -35,7 +35,7 @@ use crate::hardware::charge::NsByCause;
 pub struct Latencies {
     counted: Counted,
     /// Requests that ended in an error.
-    lost: Histogram,
+    lost: RareHistogram,
     batches: Batches,
     sum_ns: u128,
     /// Bytes moved by requests that ended without an error.
@@ -154,7 +154,6 @@ impl Latencies {
                 .value_at_quantile((rank / n.max(1.0)).clamp(0.0, 1.0))
         };
         let ns = self.counted.histogram().value_at_quantile(p);
-        let from = |histogram: &Histogram| histogram.count_from(ns) as f64;
         let (interval_ns, requests_needed) = match self.batches.ranks(1.0 - p) {
             Ok(half) => {
                 let low = lowest_equivalent(at((n * p - half).floor()));
@@ -169,7 +168,8 @@ impl Latencies {
             interval_ns,
             requests_needed,
             beyond: (n * (1.0 - p)).round() as u64,
-            lost_share: from(&self.lost) / from(self.counted.histogram()).max(1.0),
+            lost_share: self.lost.count_from(ns) as f64
+                / (self.counted.histogram().count_from(ns) as f64).max(1.0),
             among_errors: ((self.count() - self.lost()) as f64) < (n * p).floor(),
         }
     }

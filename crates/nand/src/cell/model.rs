@@ -597,8 +597,8 @@ mod tests {
 
     use super::*;
     use crate::characterize::geometry;
-    use crate::medium::Medium;
     use crate::chip::{ChipProfile, RetentionComponent, TransientProfile};
+    use crate::medium::Medium;
     use crate::reference;
 
     fn medium(chip: ChipProfile) -> Medium {
