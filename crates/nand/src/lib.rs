@@ -4,7 +4,8 @@
 //! ([`ageing`]), variation by address ([`place`]), and persistent randomness ([`persistent`]), so that
 //! reading twice at the same levels fails twice. [`die`] is the state of one die and its legal commands.
 //! [`characterize`] makes the firmware's voltage tables. [`formula`] has drives whose cells have no voltages. [`monte_carlo`] draws every cell of a wordline;
-//! [`Medium`] is tested against it. [`chip`] is the input: one chip in plain numbers; [`profile`] is what they are made of.
+//! [`Medium`] is tested against it. [`chip`] is the input: one chip in plain numbers. [`profile`] gives each number its
+//! key, unit and range.
 #![no_std]
 
 extern crate alloc;

@@ -158,11 +158,10 @@ mod tests {
         assert_eq!(told(&[UP, LOW, C, back]), expected);
         let none = Vec::<String>::new();
         assert_eq!(told(&[UP, LOW, C]), none);
-        // A file beside folders joins them.
-        assert_eq!(
-            told(&[UP, LOW, C, ("back.rs", "use crate::a::up::Up;")]),
-            none
-        );
+        // A file beside folders may join them.
+        let error = ("error.rs", "use crate::a::up::Up; pub struct Error;");
+        let down = ("a/down.rs", "use crate::error::Error;");
+        assert_eq!(told(&[UP, LOW, C, error, down]), none);
         // Within a folder: those of its parts.
         let inner = |(path, text): (&'static str, &str)| {
             let text = text.replace("crate::", "crate::in_it::");

@@ -39,6 +39,9 @@ pub(crate) struct Pools {
     rows: [Option<Pool>; MOST_POOLS],
     /// Modes with a pool of their own.
     own: ModeSet,
+    /// Free superblocks of all common pools, and their slots.
+    free: u32,
+    free_slots: u64,
 }
 
 impl Pools {
@@ -63,7 +66,20 @@ impl Pools {
         rows.iter_mut()
             .zip(all)
             .for_each(|(into, row)| *into = Some(row));
-        Pools { rows, own }
+        let mut pools = Pools {
+            rows,
+            own,
+            free: 0,
+            free_slots: 0,
+        };
+        pools.add_up();
+        pools
+    }
+
+    /// Adds up what is free in the common pools.
+    fn add_up(&mut self) {
+        self.free = self.common().map(|row| row.free).sum();
+        self.free_slots = self.common().map(|row| row.free_slots).sum();
     }
 
     /// Whether `mode` has a pool of its own.
@@ -107,13 +123,15 @@ impl Pools {
     }
 
     /// Free superblocks that are room for moves.
+    #[inline]
     pub(crate) fn free(&self) -> u32 {
-        self.common().map(|row| row.free).sum()
+        self.free
     }
 
     /// Slots of the free superblocks that are room for moves.
+    #[inline]
     pub(crate) fn free_slots(&self) -> u64 {
-        self.common().map(|row| row.free_slots).sum()
+        self.free_slots
     }
 
     /// Slots of the free superblocks that are kept from the streams of other pools.
@@ -127,6 +145,7 @@ impl Pools {
         let pool = self.of(area, mode);
         pool.free -= 1;
         pool.free_slots -= u64::from(slots);
+        self.add_up();
     }
 
     /// A superblock of `area` in `mode`, of `slots` slots, is free.
@@ -134,6 +153,7 @@ impl Pools {
         let pool = self.of(area, mode);
         pool.free += 1;
         pool.free_slots += u64::from(slots);
+        self.add_up();
     }
 
     /// These pools with what is free in the table `blocks`.

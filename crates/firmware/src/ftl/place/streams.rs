@@ -70,13 +70,13 @@ impl StreamPlan {
     }
 
     /// The rows of all streams, with their numbers.
-    fn rows(&self) -> impl Iterator<Item = (StreamId, &'static StreamRow)> + Clone + use<> {
-        let rows = self.rows;
-        (0..self.len).filter_map(move |i| Some((StreamId(i), rows[usize::from(i)]?)))
+    fn rows(&self) -> impl Iterator<Item = (StreamId, &'static StreamRow)> {
+        let rows = self.rows.iter().copied().flatten();
+        (0..).map(StreamId).zip(rows)
     }
 
     /// The rows of the declared streams.
-    fn declared(&self) -> impl Iterator<Item = (StreamId, &'static StreamRow)> + use<> {
+    fn declared(&self) -> impl Iterator<Item = (StreamId, &'static StreamRow)> {
         self.rows().skip(usize::from(self.with_own_lines))
     }
 
@@ -317,7 +317,7 @@ impl Streams {
 
     /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
     #[inline]
-    pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> + use<> {
+    pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> {
         let of_mover = self.plan.rows();
         let of_mover =
             of_mover.filter(|(_, row)| matches!(row.writer(), Writer::Mover | Writer::Map));
@@ -325,7 +325,7 @@ impl Streams {
     }
 
     /// The other streams: those whose superblocks moved data go to as a last resort.
-    pub(crate) fn of_others(&self) -> impl Iterator<Item = StreamId> + use<> {
+    pub(crate) fn of_others(&self) -> impl Iterator<Item = StreamId> {
         let others = self.plan.rows().filter(|(_, row)| row.is_last_resort());
         others.map(|(id, _)| id)
     }
