@@ -17,13 +17,13 @@ use crate::args::{
     BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
 };
 use crate::interrupt;
-use crate::matrix::kept::{self, Run};
+use crate::matrix::kept;
 use crate::matrix::{self, Asked, Simulations};
 use crate::output::drives::{self, SPREAD, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Losses, Marks, state_line};
 use crate::output::spread::Spread;
-use crate::output::summary::{Direction, Summary, causes};
+use crate::output::summary::{Direction, Run, Summary, causes, runs};
 use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
 use crate::run::{
     check_ends, check_one_scheme_per_axis, print_switched_off, run_pages, summary, warn_of,
@@ -174,7 +174,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     };
     let kept = matrix.kept_with_pages(&store, summary, run_pages)?;
     kept::tell_found(&points, &kept, "runs");
-    let runs = kept::runs(&points, &kept)?;
+    let runs = runs(&points, &kept)?;
     if let Some(first) = runs.first() {
         warn_of(first);
     }

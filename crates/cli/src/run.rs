@@ -16,10 +16,10 @@ use crate::args::{
     BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
 };
 use crate::interrupt;
-use crate::matrix::kept::{self, Run};
+use crate::matrix::kept;
 use crate::matrix::{self, Asked, Simulations};
 use crate::output::format::count;
-use crate::output::summary::{Summary, end_of_life};
+use crate::output::summary::{Run, Summary, end_of_life, runs};
 use crate::output::{self, calibration, drives, human, understood};
 use crate::progress::Bars;
 use crate::streams::{data, notice, tell, warning, written};
@@ -168,7 +168,7 @@ fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
     };
     let results = matrix.kept_with_pages(&store, summary, run_pages)?;
     kept::tell_found(&points, &results, "runs");
-    let runs = kept::runs(&points, &results)?;
+    let runs = runs(&points, &results)?;
     let Some(first) = runs.first() else {
         return Err(Interrupted(" before any run had ended".into()).into());
     };

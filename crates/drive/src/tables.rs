@@ -15,7 +15,7 @@ use firstread_core::voltage::{
 };
 use firstread_ecc::Code;
 use firstread_nand::characterize::{FitConditions, voltage_tables};
-use firstread_nand::profile::FactoryRule;
+use firstread_nand::chip::FactoryRule;
 use firstread_nand::sensing::{CodeStrength, SensingRule, sensing_table};
 use firstread_nand::{ChipProfile, Medium, ProfileError, SenseError};
 use thiserror::Error;

@@ -5,9 +5,9 @@ use firstread_core::{Buf, CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, Sup
 use crate::config::Config;
 use crate::log::{Record, What};
 use crate::observe::{
-    Area, Counters, Future, Heat, RETRY_BINS, SuperblockRow, SuperblockTable, SuperblockUse,
+    Area, Counters, Future, Heat, RETRY_BINS, ReadCtx, SuperblockRow, SuperblockTable,
+    SuperblockUse,
 };
-use crate::policy::read_levels::ReadCtx;
 use crate::policy::suspend::AnySuspend;
 use crate::schedule::{Jobs, Purpose, Schedule};
 

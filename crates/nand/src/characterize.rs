@@ -10,10 +10,10 @@ use firstread_core::{
     CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, StripeOrder, SuperblockId,
 };
 
-use crate::cell::levels::SenseError;
 use crate::cell::optimum;
+use crate::chip::{ChipProfile, FactoryRule};
 use crate::medium::Medium;
-use crate::profile::{ChipProfile, FactoryRule};
+use crate::sense_error::SenseError;
 
 /// Geometry of the characterized population: `chips` chips of one block each, with pages of 16 KiB in
 /// codewords of 1 KiB.

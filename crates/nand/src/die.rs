@@ -10,8 +10,8 @@ use core::fmt;
 
 use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming, SuperblockId};
 
-use crate::cell::levels::SenseError;
 use crate::medium::Medium;
+use crate::sense_error::SenseError;
 
 /// Why the die does not accept a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

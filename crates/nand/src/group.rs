@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use firstread_core::{CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, Stream, SuperblockId};
 
-use crate::cell::levels::SenseError;
 use crate::cell::model::{BlockState, StateDistribution, Wordline};
 use crate::cell::optimum::crossing;
 use crate::medium::Medium;
 use crate::poisson;
+use crate::sense_error::SenseError;
 
 /// Maximum number of rounds of coordinate descent; it converges after three or four.
 const ROUNDS: usize = 12;

@@ -4,7 +4,8 @@
 //! ([`ageing`]), variation by address ([`place`]), and persistent randomness ([`persistent`]), so that
 //! reading twice at the same levels fails twice. [`die`] is the state of one die and its legal commands.
 //! [`characterize`] makes the firmware's voltage tables. [`formula`] has drives whose cells have no voltages. [`monte_carlo`] draws every cell of a wordline;
-//! [`Medium`] is tested against it. [`profile`] is the input: one chip in plain numbers.
+//! [`Medium`] is tested against it. [`chip`] is the input: one chip in plain numbers. [`profile`] gives each number its
+//! key, unit and range.
 #![no_std]
 
 extern crate alloc;
@@ -14,6 +15,7 @@ extern crate std;
 pub mod ageing;
 pub mod cell;
 pub mod characterize;
+pub mod chip;
 pub mod die;
 mod failure;
 pub mod formula;
@@ -27,14 +29,17 @@ pub mod place;
 pub mod poisson;
 pub mod profile;
 pub mod reference;
+mod sense_error;
 pub mod sensing;
 mod single;
 pub mod spare;
 pub mod timing;
 
 pub use ageing::history::{History, Stress};
-pub use cell::levels::{LevelsMv, ReadLevels, SenseError, SoftLevels};
+pub use cell::levels::{LevelsMv, ReadLevels, SoftLevels};
 pub use cell::model::{BlockState, Condition, ModeModel, StateDistribution};
 pub use cell::sense::{PageSense, SoftSense, SoftWeight};
+pub use chip::ChipProfile;
 pub use medium::{CachedCondition, Medium};
-pub use profile::{ChipProfile, ProfileError};
+pub use profile::ProfileError;
+pub use sense_error::SenseError;

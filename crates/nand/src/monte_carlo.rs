@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 
 use firstread_core::{CellMode, PageType, Stream};
 
-use crate::cell::gray;
 use crate::cell::levels::LevelsMv;
 use crate::cell::model::StateDistribution;
 use crate::gaussian::Gaussian;
+use crate::profile::gray;
 
 /// The cells of one wordline of one plane.
 #[derive(Clone, Debug)]

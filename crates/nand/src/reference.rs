@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use firstread_core::CellMode;
 
 use crate::ageing::Laws;
+use crate::chip::*;
 use crate::profile::*;
 
 /// Charge-trap QLC, prototype set CT-A: 16 states 250 mV apart, 42 mV wide, 28 mV a decade at the

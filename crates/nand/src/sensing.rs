@@ -14,12 +14,14 @@ use firstread_core::{
     CellMode, DieId, Ns, PageAddr, PageType, SenseMode, SenseTiming, SuperblockId,
 };
 
-use crate::cell::levels::{ReadLevels, SenseError};
+use crate::cell::levels::ReadLevels;
 use crate::cell::model::BlockState;
 use crate::characterize::{factory_table, geometry};
+use crate::chip::ChipProfile;
 use crate::medium::Medium;
 use crate::profile::error::bad;
-use crate::profile::{ChipProfile, ProfileError, Reason};
+use crate::profile::{ProfileError, Reason};
+use crate::sense_error::SenseError;
 
 /// The rule by which a table is made.
 #[derive(Clone, Copy, Debug, PartialEq)]

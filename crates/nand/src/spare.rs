@@ -7,11 +7,11 @@
 
 use firstread_core::{CellMode, LevelOffsets, PageAddr, SenseTiming, SpareErrors, Stream};
 
-use crate::cell::levels::SenseError;
 use crate::cell::model::{Condition, ModeModel, StateDistribution};
 use crate::cell::noise;
 use crate::gaussian::Gaussian;
 use crate::medium::Medium;
+use crate::sense_error::SenseError;
 
 /// Separates the draws of spare cells from those of a page's data.
 const KEY: u64 = 0x40;

@@ -2,8 +2,8 @@
 
 use firstread_core::{CellMode, PageType, SenseMode, SenseTiming};
 
-use crate::cell::levels::SenseError;
 use crate::medium::Medium;
+use crate::sense_error::SenseError;
 
 impl Medium {
     /// `tR` of a page (ns): setup, plus as many senses as the page has levels; three or five times as many

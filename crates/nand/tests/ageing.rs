@@ -4,7 +4,7 @@
 use firstread_core::{
     CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder, SuperblockId,
 };
-use firstread_nand::profile::{
+use firstread_nand::chip::{
     LevelLaw, RetentionComponent, SigmaFrom, TransientProfile, VariationProfile,
 };
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, StateDistribution, reference};

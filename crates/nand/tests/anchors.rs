@@ -7,7 +7,7 @@ use firstread_core::{
 };
 use firstread_nand::ageing::history::acceleration;
 use firstread_nand::characterize::{FitConditions, factory_table, sentinel_fit};
-use firstread_nand::profile::FactoryRule;
+use firstread_nand::chip::FactoryRule;
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, reference};
 
 /// 72 bits in 1 KiB.

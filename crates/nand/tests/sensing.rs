@@ -6,7 +6,7 @@ use firstread_core::{
     CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder, SuperblockId,
 };
 use firstread_nand::characterize::factory_table;
-use firstread_nand::profile::FactoryRule;
+use firstread_nand::chip::FactoryRule;
 use firstread_nand::sensing::{Bench, CodeStrength, SensingRule, sensing_table};
 use firstread_nand::{Medium, ReadLevels, reference};
 

@@ -16,9 +16,10 @@ use thiserror::Error;
 use crate::choice::ChoiceError;
 use crate::conditions::ConditionError;
 use crate::files::FileError;
-use crate::life::error::{LifeError, WornError};
+use crate::life::error::LifeError;
 use crate::names::Unknown;
 use crate::study::StudyError;
+use crate::worn::WornError;
 
 /// An error of this crate. Its text is complete: it includes the causes.
 #[derive(Debug, Error)]

@@ -47,6 +47,7 @@ pub mod simulate;
 mod store;
 pub mod study;
 mod sweep;
+mod worn;
 
 pub use choice::{Choice, ChoiceError, Choices};
 pub use conditions::{Condition, ConditionError, Range};
@@ -65,3 +66,4 @@ pub use setup::{
 pub use simulate::{Outcome, Prepared, Progress, Wall, simulate_on};
 pub use store::{How, Kept, Store, inputs};
 pub use sweep::{Sweep, Varied};
+pub use worn::WornError;

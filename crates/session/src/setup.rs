@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::files;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
-use crate::life::worn;
 use crate::names::Unknown;
+use crate::worn;
 
 /// The default drive.
 pub const DEFAULT_DRIVE: &str = "ct-qlc";

@@ -292,7 +292,7 @@ const VARIANTS: &[Variant] = &[
         evidence: "a hole tapers with depth; stacks of two decks repeat it, and etch bows it",
         cases: [
             ("bowed", |c| {
-                c.layers.shape = firstread_nand::profile::LayerShape::Bowed
+                c.layers.shape = firstread_nand::chip::LayerShape::Bowed
             }),
             ("no layers", |c| {
                 c.layers.retention_span = 0.0;

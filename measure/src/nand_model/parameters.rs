@@ -2,8 +2,9 @@
 
 use firstread_core::{CellMode, PageType, SenseMode, SenseTiming};
 use firstread_drive::profile::CHIPS;
+use firstread_nand::chip::LevelLaw;
 use firstread_nand::phenomenological::{GeometricRetry, PowerLawRber};
-use firstread_nand::profile::{LevelLaw, ProgramTiming};
+use firstread_nand::profile::ProgramTiming;
 
 use super::population::{Aged, chip};
 use super::section::{Effort, Result};

@@ -3,7 +3,7 @@
 use firstread_core::{CellMode, SenseTiming};
 use firstread_nand::ageing::history::acceleration;
 use firstread_nand::characterize::factory_table;
-use firstread_nand::profile::FactoryRule;
+use firstread_nand::chip::FactoryRule;
 use firstread_nand::{ChipProfile, ReadLevels};
 
 use super::population::{Aged, Curve, DEFAULT, LIMIT, chip, first_time};

@@ -2,8 +2,8 @@
 
 use firstread_core::{CellMode, DieId, Ns, Stream, SuperblockId};
 use firstread_nand::characterize::sentinel_correlations;
+use firstread_nand::chip::LevelLaw;
 use firstread_nand::gaussian::Gaussian;
-use firstread_nand::profile::LevelLaw;
 use firstread_nand::{ChipProfile, Medium};
 
 use super::population::{chip, geometry, hours};

@@ -4,7 +4,7 @@ use firstread_core::{CellMode, Ns, SenseTiming};
 use firstread_drive::profile::{Library, load_chip};
 use firstread_ecc::Code;
 use firstread_nand::characterize::factory_table;
-use firstread_nand::profile::FactoryRule;
+use firstread_nand::chip::FactoryRule;
 use firstread_nand::{Medium, ReadLevels};
 
 use super::code::{SOFT_READS, soft_failures};

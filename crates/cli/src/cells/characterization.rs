@@ -12,8 +12,8 @@ use firstread_ecc::Code;
 use firstread_ecc::measure::wilson;
 use firstread_nand::cell::model::Condition;
 use firstread_nand::cell::optimum::crossing;
+use firstread_nand::chip::VariationProfile;
 use firstread_nand::gaussian::{density, tail_exact};
-use firstread_nand::profile::VariationProfile;
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, StateDistribution};
 
 use crate::args::Usage;

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anyhow::Result;
-use firstread_session::{How, Kept, Point, Results, Setup, Store, results};
+use firstread_session::{How, Point, Results, Setup, Store, results};
 use serde_json::{Value, json};
 
 use crate::args::{Form, Interrupted};
 use crate::output::human;
-use crate::output::summary::Summary;
+use crate::output::summary::Run;
 use crate::streams::{notice, tell};
 
 /// The store of runs of the `kind` called `name`: in the folder `out`, or in memory. Whole results stay in memory where
@@ -68,35 +68,6 @@ pub fn whole(results: &Results, out: Option<&Path>, noun: &str) -> Result<()> {
         }
         false => Ok(()),
     }
-}
-
-/// A run that is kept.
-pub struct Run<'a> {
-    /// What was run.
-    pub setup: &'a Setup,
-    /// Its label.
-    pub label: &'a str,
-    /// What is kept of it.
-    pub kept: &'a Kept,
-    /// The same for tables.
-    pub summary: Summary,
-}
-
-/// Those of the `points` that have a result.
-pub fn runs<'a>(points: &'a [Point], results: &'a Results) -> Result<Vec<Run<'a>>> {
-    let kept = points
-        .iter()
-        .enumerate()
-        .filter_map(|(i, point)| Some((point, results.of(i)?)));
-    let run = |(point, kept): (&'a Point, &'a Kept)| {
-        Ok(Run {
-            setup: &point.setup,
-            label: &point.label,
-            kept,
-            summary: Summary::read(kept)?,
-        })
-    };
-    kept.map(run).collect()
 }
 
 /// Says how long each of `runs` took, or that it was found.

@@ -6,8 +6,7 @@ use firstread_session::results::TAIL;
 use super::format::{Side, bytes, count, plus_minus, rare, share, si, table, time};
 use super::human::{self, Losses, Marks, PERCENTILES};
 use super::spread::Spread;
-use super::summary::{Direction, Summary, causes};
-use crate::matrix::kept::Run;
+use super::summary::{Direction, Run, Summary, causes};
 
 /// What the columns of a spread mean.
 pub const SPREAD: &str = "over drives: lowest … highest of them, each with chips of its own under the same load; within \

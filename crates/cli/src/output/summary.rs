@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use firstread_drive::stats::{Latencies, Percentile, Tail, TailShare};
 use firstread_drive::{CAUSES, Cause, Ended};
 use firstread_session::results::TAIL;
-use firstread_session::{Kept, Outcome, Setup};
+use firstread_session::{Kept, Outcome, Point, Results, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -178,6 +178,35 @@ impl Summary {
             read_bytes: self.read.bytes,
         }
     }
+}
+
+/// A run that is kept.
+pub struct Run<'a> {
+    /// What was run.
+    pub setup: &'a Setup,
+    /// Its label.
+    pub label: &'a str,
+    /// What is kept of it.
+    pub kept: &'a Kept,
+    /// The same for tables.
+    pub summary: Summary,
+}
+
+/// Those of the `points` that have a result.
+pub fn runs<'a>(points: &'a [Point], results: &'a Results) -> Result<Vec<Run<'a>>> {
+    let kept = points
+        .iter()
+        .enumerate()
+        .filter_map(|(i, point)| Some((point, results.of(i)?)));
+    let run = |(point, kept): (&'a Point, &'a Kept)| {
+        Ok(Run {
+            setup: &point.setup,
+            label: &point.label,
+            kept,
+            summary: Summary::read(kept)?,
+        })
+    };
+    kept.map(run).collect()
 }
 
 /// How the life of a drive ended, in words, if it did.

@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 
 use firstread_core::{CellMode, CycleDamage, DieId, Geometry, Stream, SuperblockId};
-use firstread_nand::profile::FailureProfile;
+use firstread_nand::chip::FailureProfile;
 
 /// 2^-53: sixty-four bits to a number between zero and one.
 const UNIT: f64 = 1.0 / (1u64 << 53) as f64;

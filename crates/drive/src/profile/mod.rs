@@ -42,7 +42,7 @@ pub use heat::HeatProfile;
 pub use listing::{ResolvedEntry, to_toml};
 pub use load::{chip_reference, load_drive};
 pub use quantity::{Dimension, Quantity, Unit};
-pub use queues::{Arbitration, QueuesProfile};
+pub use queues::{Arbitration, PriorityClass, QueuesProfile};
 pub use schemes::SchemeChoice;
 pub use switched_off::SwitchedOff;
 

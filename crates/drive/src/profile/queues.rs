@@ -2,7 +2,6 @@
 
 use crate::profile::keys::Keys;
 use crate::profile::quantity::ONE;
-use crate::queues::arbiter::{Arbiter, Class};
 use firstread_workload::nearest;
 
 /// How the controller fetches commands.
@@ -15,7 +14,7 @@ pub struct QueuesProfile {
     /// Commands fetched from a queue in its turn, at most.
     pub burst: u32,
     /// Priority class of queue 0, 1, and so on. The list repeats for further queues.
-    pub classes: Vec<Class>,
+    pub classes: Vec<PriorityClass>,
     /// Commands that the classes high, medium and low have fetched in a round.
     pub weights: [u32; 3],
     /// Commands that the controller holds at most, fetched and not completed.
@@ -31,13 +30,36 @@ pub enum Arbitration {
     WeightedRoundRobin,
 }
 
+/// Priority class of a submission queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PriorityClass {
+    /// Served before all others.
+    Urgent,
+    /// Shares the rest by `high_weight`.
+    High,
+    /// Shares the rest by `medium_weight`.
+    Medium,
+    /// Shares the rest by `low_weight`.
+    Low,
+}
+
+impl PriorityClass {
+    /// All classes with their names in profiles.
+    pub(crate) const ALL: [(&str, PriorityClass); 4] = [
+        ("urgent", PriorityClass::Urgent),
+        ("high", PriorityClass::High),
+        ("medium", PriorityClass::Medium),
+        ("low", PriorityClass::Low),
+    ];
+}
+
 impl Default for QueuesProfile {
     fn default() -> QueuesProfile {
         QueuesProfile {
             count: 1,
             arbitration: Arbitration::RoundRobin,
             burst: 1,
-            classes: vec![Class::Medium],
+            classes: vec![PriorityClass::Medium],
             weights: [1; 3],
             fetched: u32::MAX,
         }
@@ -112,31 +134,19 @@ impl QueuesProfile {
             fetched: no_limit(or("fetched", 0, 0, 1 << 20)),
         }
     }
-
-    /// An arbiter at rest.
-    pub(crate) fn arbiter(&self) -> Arbiter {
-        match self.arbitration {
-            Arbitration::RoundRobin => Arbiter::round_robin(self.count as usize, self.burst),
-            Arbitration::WeightedRoundRobin => {
-                let all = self.classes.iter().cycle().take(self.count as usize);
-                let classes: Vec<Class> = all.copied().collect();
-                Arbiter::weighted(&classes, self.burst, self.weights)
-            }
-        }
-    }
 }
 
 /// The words at `classes`, for `count` queues at most.
-fn classes(k: &Keys<'_>, count: u16) -> Vec<Class> {
+fn classes(k: &Keys<'_>, count: u16) -> Vec<PriorityClass> {
     if !k.has("classes") {
         k.declare("classes");
-        return vec![Class::Medium];
+        return vec![PriorityClass::Medium];
     }
     let text = k.text("classes");
-    let names = || Class::ALL.iter().map(|(name, _)| *name);
+    let names = || PriorityClass::ALL.iter().map(|(name, _)| *name);
     let mut classes = Vec::new();
     for word in text.split(',').map(str::trim) {
-        match Class::ALL.iter().find(|(name, _)| *name == word) {
+        match PriorityClass::ALL.iter().find(|(name, _)| *name == word) {
             Some((_, class)) => classes.push(*class),
             // An empty text has been reported already.
             None if text.is_empty() => {}
@@ -156,7 +166,7 @@ fn classes(k: &Keys<'_>, count: u16) -> Vec<Class> {
         k.note("classes", message);
     }
     if classes.is_empty() {
-        classes.push(Class::Medium);
+        classes.push(PriorityClass::Medium);
     }
     classes
 }

@@ -2,31 +2,14 @@
 //! specification, round robin and weighted round robin with urgent priority class. There are no admin
 //! commands, so the admin class is left out.
 
-/// Priority class of a submission queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
-    /// Served before all others.
-    Urgent,
-    /// Shares the rest by `high_weight`.
-    High,
-    /// Shares the rest by `medium_weight`.
-    Medium,
-    /// Shares the rest by `low_weight`.
-    Low,
-}
-
-impl Class {
-    /// All classes with their names in profiles.
-    pub(crate) const ALL: [(&str, Class); 4] = [
-        ("urgent", Class::Urgent),
-        ("high", Class::High),
-        ("medium", Class::Medium),
-        ("low", Class::Low),
-    ];
-}
+use crate::profile::{Arbitration, PriorityClass, QueuesProfile};
 
 /// Classes that share by weight.
-const WEIGHTED: [Class; 3] = [Class::High, Class::Medium, Class::Low];
+const WEIGHTED: [PriorityClass; 3] = [
+    PriorityClass::High,
+    PriorityClass::Medium,
+    PriorityClass::Low,
+];
 
 /// Queues served in turn.
 #[derive(Clone, Debug)]
@@ -80,20 +63,33 @@ pub(crate) struct Arbiter {
 }
 
 impl Arbiter {
+    /// The arbiter of a drive of `profile`, at rest.
+    pub(crate) fn of(profile: &QueuesProfile) -> Arbiter {
+        let count = profile.count as usize;
+        match profile.arbitration {
+            Arbitration::RoundRobin => Arbiter::round_robin(count, profile.burst),
+            Arbitration::WeightedRoundRobin => {
+                let all = profile.classes.iter().cycle().take(count);
+                let classes: Vec<PriorityClass> = all.copied().collect();
+                Arbiter::weighted(&classes, profile.burst, profile.weights)
+            }
+        }
+    }
+
     /// All of `queues` in turn, `burst` commands each.
     pub(crate) fn round_robin(queues: usize, burst: u32) -> Arbiter {
-        Arbiter::weighted(&vec![Class::Urgent; queues], burst, [1; 3])
+        Arbiter::weighted(&vec![PriorityClass::Urgent; queues], burst, [1; 3])
     }
 
     /// Queues of these classes, with the weights of high, medium and low.
-    pub(crate) fn weighted(classes: &[Class], burst: u32, weights: [u32; 3]) -> Arbiter {
+    pub(crate) fn weighted(classes: &[PriorityClass], burst: u32, weights: [u32; 3]) -> Arbiter {
         let of = |class| {
             let all = classes.iter().enumerate();
             Turns::new(all.filter(move |(_, c)| **c == class).map(|(i, _)| i))
         };
         Arbiter {
             burst,
-            strict: of(Class::Urgent),
+            strict: of(PriorityClass::Urgent),
             weighted: WEIGHTED.map(of),
             weights,
             class: 0,
@@ -157,8 +153,8 @@ mod tests {
 
     #[test]
     fn sequence_of_weighted_round_robin() {
-        use Class::{High, Low, Medium, Urgent};
-        let weighted = |classes: &[Class], burst, weights, held: &[u32], most| {
+        use PriorityClass::{High, Low, Medium, Urgent};
+        let weighted = |classes: &[PriorityClass], burst, weights, held: &[u32], most| {
             let arbiter = Arbiter::weighted(classes, burst, weights);
             order(arbiter, held.to_vec(), most)
         };
@@ -193,7 +189,7 @@ mod tests {
 
     #[test]
     fn sequence_of_an_urgent_command_between_others() {
-        let classes = [Class::High, Class::Urgent];
+        let classes = [PriorityClass::High, PriorityClass::Urgent];
         let mut arbiter = Arbiter::weighted(&classes, 4, [4, 1, 1]);
         assert_eq!(arbiter.next(|q| q == 0), Some(0));
         assert_eq!(arbiter.next(|_| true), Some(1));

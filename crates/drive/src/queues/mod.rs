@@ -1,11 +1,11 @@
 //! Several submission queues, and how many commands the controller holds.
 //!
 //! A command waits in its queue until the controller fetches it. The controller fetches one command at a
-//! time, at its own rate, from the queue chosen by the [`arbiter`], as long as it holds fewer than its
+//! time, at its own rate, from the queue chosen by the `arbiter`, as long as it holds fewer than its
 //! maximum. A completed command makes room for another. Every command counts as one: arbitration shares
 //! commands, not bytes, as the specification says.
 
-pub mod arbiter;
+mod arbiter;
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ impl Queues {
         }
         Some(Box::new(Queues {
             waiting: vec![VecDeque::new(); profile.count as usize].into(),
-            arbiter: profile.arbiter(),
+            arbiter: Arbiter::of(profile),
             room: held_most,
             held_most,
             began: None,

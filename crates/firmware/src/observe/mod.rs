@@ -1,9 +1,11 @@
-//! Superblock table, counters, heat and what an oracle is told of the future: kept once and read by all schemes.
+//! Superblock table, counters, heat, what a page read told, and what an oracle is told of the future: the same for all
+//! schemes.
 
 mod areas;
 mod counters;
 mod future;
 mod heat;
+mod page_reads;
 mod refused;
 mod superblocks;
 mod who;
@@ -12,6 +14,7 @@ pub use areas::{Area, LowEntry};
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
+pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
 pub use refused::Refused;
 pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
 pub(crate) use who::StreamId;

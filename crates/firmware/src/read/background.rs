@@ -4,7 +4,8 @@ use firstread_core::{Ns, Priority};
 
 use super::Read;
 use super::by_mode::{Asked, ByMode};
-use crate::policy::read_levels::{AnyReadLevels, ProbeResult, ReadLevels};
+use crate::observe::ProbeResult;
+use crate::policy::read_levels::{AnyReadLevels, ReadLevels};
 use crate::policy::retry::AnyRetry;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};

@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 
 use firstread_core::{CellMode, Ns, SuperblockId};
 
-use crate::observe::SuperblockTable;
-use crate::policy::read_levels::{AnyReadLevels, Probe, ReadLevels};
+use crate::observe::{Probe, SuperblockTable};
+use crate::policy::read_levels::{AnyReadLevels, ReadLevels};
 
 /// A background read, and the cell mode whose instance has asked for it.
 pub(super) type Asked = (CellMode, Probe);

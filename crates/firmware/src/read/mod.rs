@@ -20,9 +20,9 @@ use firstread_core::{
     CellMode, DieId, FlashKind, FlashOp, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag,
 };
 
-use crate::observe::{Counters, SuperblockTable};
+use crate::observe::{Counters, Outcome, SuperblockTable};
 use crate::policy::ModeSchemes;
-use crate::policy::read_levels::{AnyReadLevels, Outcome, ReadLevels};
+use crate::policy::read_levels::{AnyReadLevels, ReadLevels};
 use crate::policy::read_recovery::AnyReadRecovery;
 use crate::policy::retry::{AnyRetry, Retry, ShortSense};
 use crate::schedule::{Job, NO_JOB, Purpose};

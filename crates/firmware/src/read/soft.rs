@@ -11,7 +11,7 @@
 use firstread_core::{SenseMode, SenseTiming};
 
 use super::Read;
-use crate::policy::read_levels::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx};
 use crate::policy::read_recovery::ReadRecovery;
 use crate::policy::retry::ShortSense;
 use crate::schedule::{Job, Jobs, Nearest, Step};

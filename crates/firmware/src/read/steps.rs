@@ -7,7 +7,8 @@
 use firstread_core::{FlashKind, FlashOp, Ns, Priority, SenseMode, Tag};
 
 use super::Read;
-use crate::policy::read_levels::{Outcome, ReadCtx, ReadLevels};
+use crate::observe::{Outcome, ReadCtx};
+use crate::policy::read_levels::ReadLevels;
 use crate::policy::retry::{Retry, ShortSense};
 use crate::schedule::{Job, Jobs, Purpose, Step};
 use crate::shared::{Out, Shared};

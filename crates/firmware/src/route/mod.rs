@@ -11,7 +11,7 @@ use firstread_core::{Arena, CommandId, DieId, FlashEvent, HostCommand, Ns, Wait}
 use crate::Firmware;
 use crate::ftl::relocate::{Arrived, Rewritten};
 use crate::host::{Progress, Submitted};
-use crate::policy::read_levels::{Outcome, ProbeResult};
+use crate::observe::{Outcome, ProbeResult};
 use crate::schedule::{NO_JOB, Purpose};
 use crate::shared::Out;
 

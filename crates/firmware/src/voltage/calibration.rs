@@ -7,7 +7,7 @@ use firstread_core::{LevelOffsets, Levels, PageAddr, PageType, SenseMode};
 use super::sampling::{Sample, Sampler};
 use super::tables::{ENTRIES, TableManager};
 use super::valley::{Rules, Search};
-use crate::policy::read_levels::{Probe, ProbeResult};
+use crate::observe::{Probe, ProbeResult};
 
 /// Errors of an entry on the pages it was tried on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -8,7 +8,7 @@ use firstread_core::PageType;
 use firstread_core::voltage::MAX_PAGES;
 
 use super::tables::{ENTRIES, MAX_ZONES, TableManager};
-use crate::policy::read_levels::ProbeResult;
+use crate::observe::ProbeResult;
 
 /// Maximum shift of a zone (DAC units): assumed, because a zone beyond it is misread.
 const FURTHEST: i16 = 24;

@@ -17,8 +17,7 @@ use super::sampling::Sampler;
 use super::selector::Selector;
 use super::tables::ENTRIES;
 use crate::log::{Record, What};
-use crate::observe::SuperblockTable;
-use crate::policy::read_levels::{Probe, ProbeResult, ReadCtx};
+use crate::observe::{Probe, ProbeResult, ReadCtx, SuperblockTable};
 
 /// Result of [`GroupLevels::settle`].
 #[derive(Clone, Copy, Debug, Default)]

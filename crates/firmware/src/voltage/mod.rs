@@ -12,7 +12,6 @@
 //! - [`group_levels`]: the state that schemes with groups share, with population at start-up.
 //! - [`offset_search`]: finds the offset with the fewest errors by reading the same pages at three offsets.
 //! - [`rate_limit`]: background reads spread evenly over time, for schemes without passes.
-//! - [`options`]: the parameters of these schemes, and the state built from them.
 
 pub mod calibration;
 pub mod calibration_clock;
@@ -21,7 +20,6 @@ pub mod group_levels;
 pub mod groups;
 pub mod members;
 pub mod offset_search;
-pub mod options;
 pub mod pass_schedule;
 pub mod rate_limit;
 pub mod sampling;

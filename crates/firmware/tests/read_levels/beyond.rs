@@ -2,7 +2,7 @@
 
 use firstread_core::{LevelOffsets, Levels, Ns, PageType};
 use firstread_firmware::log::What;
-use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
+use firstread_firmware::observe::{Outcome, ProbeResult};
 use firstread_firmware::voltage::error_counts::{ErrorCounts, Lowest, lowest};
 use firstread_firmware::voltage::pass_schedule::{PassInterval, PassSchedule};
 use firstread_firmware::voltage::tables::{Form, TableManager};

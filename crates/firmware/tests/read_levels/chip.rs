@@ -12,8 +12,7 @@ use firstread_core::{
     CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, SpareErrors, Stream,
     StripeOrder,
 };
-use firstread_firmware::observe::{SuperblockTable, SuperblockUse};
-use firstread_firmware::policy::read_levels::{Outcome, Probe, ProbeResult};
+use firstread_firmware::observe::{Outcome, Probe, ProbeResult, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::{ReadTime, Setup};
 
 /// Millivolts of a DAC unit.

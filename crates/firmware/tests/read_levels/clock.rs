@@ -2,8 +2,8 @@
 
 use firstread_core::{Ns, SuperblockId};
 use firstread_firmware::log::What;
-use firstread_firmware::observe::SuperblockUse;
-use firstread_firmware::policy::read_levels::{Probe, ReadLevels};
+use firstread_firmware::observe::{Probe, SuperblockUse};
+use firstread_firmware::policy::read_levels::ReadLevels;
 
 use crate::chip::{fill, h, monitor};
 use crate::drive::Drive;

@@ -4,10 +4,8 @@ use firstread_core::{
     CellMode, DieId, LevelOffsets, Levels, Ns, PageAddr, PageType, Stream, SuperblockId,
 };
 use firstread_firmware::log::{Record, What};
-use firstread_firmware::observe::SuperblockTable;
-use firstread_firmware::policy::read_levels::{
-    AXIS, AnyReadLevels, Outcome, Probe, ReadCtx, ReadLevels,
-};
+use firstread_firmware::observe::{Outcome, Probe, ReadCtx, SuperblockTable};
+use firstread_firmware::policy::read_levels::{AXIS, AnyReadLevels, ReadLevels};
 
 use crate::chip::{self, Chip};
 

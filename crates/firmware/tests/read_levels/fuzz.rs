@@ -2,10 +2,8 @@
 
 use firstread_core::params::ParamKind;
 use firstread_core::{CellMode, LevelOffsets, Levels, Ns, PageAddr, SuperblockId};
-use firstread_firmware::observe::{SuperblockTable, SuperblockUse};
-use firstread_firmware::policy::read_levels::{
-    AXIS, AnyReadLevels, Outcome, ProbeResult, ReadCtx, ReadLevels,
-};
+use firstread_firmware::observe::{Outcome, ProbeResult, ReadCtx, SuperblockTable, SuperblockUse};
+use firstread_firmware::policy::read_levels::{AXIS, AnyReadLevels, ReadLevels};
 use proptest::prelude::*;
 
 use crate::chip;

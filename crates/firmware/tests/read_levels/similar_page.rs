@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use firstread_core::{DieId, Levels, PageAddr, PageType, Stream, SuperblockId};
-use firstread_firmware::observe::SuperblockUse;
-use firstread_firmware::policy::read_levels::{Outcome, ReadLevels};
+use firstread_firmware::observe::{Outcome, SuperblockUse};
+use firstread_firmware::policy::read_levels::ReadLevels;
 
 use crate::chip::{self, h, monitor};
 use crate::drive::Drive;

@@ -2,22 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use firstread_core::params::Values;
 use firstread_core::{CellMode, SenseMode, SuperblockId};
 use firstread_firmware::log::What;
-use firstread_firmware::policy::read_levels::{AXIS, Outcome, ProbeResult};
+use firstread_firmware::observe::{Outcome, ProbeResult};
 use firstread_firmware::voltage::calibration::{
     Decision, EntryTally, Refinement, Tracking, Trial, ascending,
 };
 use firstread_firmware::voltage::groups;
 use firstread_firmware::voltage::members::Members;
-use firstread_firmware::voltage::options::page_limit;
 use firstread_firmware::voltage::sampling::{Sample, Sampler};
 use firstread_firmware::voltage::tables::{Form, TableManager};
 use firstread_firmware::voltage::valley::{Direction, Epsilon, Rules, Search, WindowScale, window};
 
 use crate::chip::{self, h, monitor};
-use crate::drive::{Drive, values};
+use crate::drive::Drive;
 
 fn draw(sampler: &mut Sampler, rows: &[(u32, f64)], pass: u32) -> Option<Sample> {
     let blocks = monitor(rows);
@@ -422,20 +420,6 @@ fn uncorrectable_pages_settle_equal_fail_ratios() {
         [0, 1, 2],
         "equals keep their order"
     );
-}
-
-/// The limit is a share of what the code corrects; there is none at 1000, nor where corrected bits decide.
-#[test]
-fn formula_fail_margin_is_a_share_of_what_the_code_corrects() {
-    let limit = |set: &[(&str, i64)]| {
-        let ct_qlc = AXIS.schemes.iter().find(|s| s.name == "ct-qlc").unwrap();
-        let values = values("ct-qlc", set);
-        page_limit(&chip::setup(), &Values::new(ct_qlc, &values))
-    };
-    assert_eq!(limit(&[("fail_margin", 1000)]), u16::MAX);
-    assert_eq!(limit(&[("fail_margin", 800)]), 57, "of 72");
-    assert_eq!(limit(&[("fail_margin", 999)]), 71);
-    assert_eq!(limit(&[("fail_margin", 800), ("verify", 1)]), u16::MAX);
 }
 
 /// A pass of a group costs 3 × 2 × 64 reads, of one plane each, one at a time.

@@ -1,7 +1,7 @@
 //! Zones of layers: where a verification moves their levels.
 
 use firstread_core::PageType;
-use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
+use firstread_firmware::observe::{Outcome, ProbeResult};
 use firstread_firmware::voltage::error_counts::{ErrorCounts, lowest};
 use firstread_firmware::voltage::tables::{ENTRIES, Form, TableManager};
 

@@ -1,6 +1,5 @@
-//! One cell population: its Gray code, its states, and the outcome of a sense.
+//! One cell population: its states, and the outcome of a sense.
 
-pub mod gray;
 pub mod levels;
 pub mod model;
 pub mod noise;

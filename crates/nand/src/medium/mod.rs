@@ -15,15 +15,16 @@ use firstread_core::{CellMode, DieId, Geometry, Ns, PageAddr, Stream, Superblock
 
 use crate::ageing::history::{History, NS_PER_H, Stress};
 use crate::ageing::law::Exposure;
-use crate::cell::levels::SenseError;
 use crate::cell::model::{self, BlockState, Condition, Extra, ModeModel, Wordline};
+use crate::chip::ChipProfile;
 use crate::gaussian::Gaussian;
 use crate::place::layers::{self, LayerFactors};
 use crate::place::open_block;
 use crate::place::variation::{ChipDrawn, Drawn, Spread};
 use crate::poisson::Quantiles;
 use crate::profile::error::bad;
-use crate::profile::{ChipProfile, ProfileError, Reason};
+use crate::profile::{ProfileError, Reason};
+use crate::sense_error::SenseError;
 
 /// All cells of a drive.
 #[derive(Clone, Debug)]

@@ -5,11 +5,12 @@ use core::borrow::Borrow;
 use firstread_core::{LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream};
 
 use super::Medium;
-use crate::cell::levels::{LevelsMv, ReadLevels, SenseError, SoftLevels};
+use crate::cell::levels::{LevelsMv, ReadLevels, SoftLevels};
 use crate::cell::model::{BlockState, Condition, ModeModel, Wordline};
 use crate::cell::noise;
 use crate::cell::sense::{Draws, Overlap, PageSense, SoftSense, overlap};
 use crate::persistent::{Point, Process};
+use crate::sense_error::SenseError;
 
 impl Medium {
     /// Read levels for `offsets` in `mode` (mV).

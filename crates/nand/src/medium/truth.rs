@@ -5,10 +5,11 @@ use firstread_core::{CellMode, LevelOffsets, Ns, PageAddr, PageType, SenseTiming
 use super::Medium;
 use crate::ageing::history::acceleration;
 use crate::ageing::law::{Exposure, MAX_COMPONENTS};
-use crate::cell::levels::{LevelsMv, ReadLevels, SenseError};
+use crate::cell::levels::{LevelsMv, ReadLevels};
 use crate::cell::model::{self, BlockState, Condition, ModeModel, StateDistribution, Wordline};
 use crate::cell::noise;
 use crate::cell::optimum;
+use crate::sense_error::SenseError;
 
 impl Medium {
     /// The best levels of the wordline at `at` (mV), index `valley - 1`.

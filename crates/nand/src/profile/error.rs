@@ -5,8 +5,8 @@ use core::fmt;
 
 use firstread_core::{CellMode, Ns};
 
-use crate::cell::gray::GrayError;
-use crate::cell::levels::SenseError;
+use super::gray::GrayError;
+use crate::sense_error::SenseError;
 
 /// Why a profile cannot be used.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,7 +6,7 @@ use firstread_core::CellMode;
 
 use super::error::{ProfileError, Reason, bad};
 use super::field::{Field, Kind, LONGEST_NS, Numbers, Source, numbers, path, table, unit};
-use crate::cell::gray;
+use super::gray;
 
 /// One cell mode of the chip.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,7 +17,7 @@ pub struct ModeProfile {
     /// (mV). One number per state, in ascending order.
     pub mean_mv: Vec<f64>,
     /// Standard deviation of each state at the same moment, erased state first (mV), as seen by a default
-    /// sense: [`SensingProfile::noise_mv`](crate::profile::SensingProfile::noise_mv) is part of it.
+    /// sense: [`SensingProfile::noise_mv`](crate::chip::SensingProfile::noise_mv) is part of it.
     pub sigma_mv: Vec<f64>,
     /// The Gray code: for each page type, LSB first, its valleys in ascending order (1-based; valley `k` lies
     /// between states `k - 1` and `k`). Each valley is on exactly one page type.
@@ -26,7 +26,7 @@ pub struct ModeProfile {
     /// the other valleys are projected from it.
     pub sentinels: Vec<u8>,
     /// Retention shift of the top state per decade of time in a fresh block (mV): the `A` of the law. One
-    /// number for each of [`RetentionProfile::components`](crate::profile::RetentionProfile::components).
+    /// number for each of [`RetentionProfile::components`](crate::chip::RetentionProfile::components).
     pub retention_mv_per_decade: Vec<f64>,
     /// Rated program/erase cycles.
     pub endurance_pe_cycles: u32,
@@ -108,7 +108,7 @@ const fn amplitude(name: &'static str) -> Field {
 
 impl ModeProfile {
     /// Reads the table of `mode` for a chip with the retention components `components`.
-    pub(super) fn read(
+    pub(crate) fn read(
         from: &dyn Source,
         mode: CellMode,
         components: &[&'static str],
@@ -133,7 +133,7 @@ impl ModeProfile {
         }
     }
 
-    pub(super) fn check(&self, components: &[&'static str]) -> Result<(), ProfileError> {
+    pub(crate) fn check(&self, components: &[&'static str]) -> Result<(), ProfileError> {
         let mode = self.mode;
         let at = &path("modes", mode.name());
         let key = |name: &str| path(at, name);

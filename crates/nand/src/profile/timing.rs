@@ -39,7 +39,7 @@ numbers! {
 }
 
 impl ChipTiming {
-    pub(super) fn validate(&self, table: &str) -> Result<(), ProfileError> {
+    pub(crate) fn validate(&self, table: &str) -> Result<(), ProfileError> {
         if self.independent_plane_reads && !self.plane_levels {
             return Err(bad(
                 path(table, "plane_levels"),

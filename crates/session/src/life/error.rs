@@ -1,4 +1,4 @@
-//! Why there is no life, or none to begin from.
+//! Why there is no life.
 
 use firstread_drive::profile::WearRateRefused;
 use firstread_drive::untimed::{CommandError, UntimedError};
@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use super::bounds::{MOST_APART, MOST_ENDURANCES};
 use super::until::Until;
-use crate::files::FileError;
 
 /// Why there is no result of a life.
 #[derive(Debug, Error)]
@@ -71,37 +70,4 @@ pub enum LifeError {
     /// A command cannot be run.
     #[error(transparent)]
     Command(#[from] CommandError),
-}
-
-/// Why the wear of a life cannot be used.
-#[derive(Debug, Error)]
-pub enum WornError {
-    /// The file cannot be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The file is no result of a life.
-    #[error("{path}: is no result of `firstread life --json`: {why}")]
-    NoLife {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// It is of another drive.
-    #[error(
-        "{path}: is the life of a drive with {what} {of_life}, and this drive has {of_drive}: choose the drive that lived \
-         (`{drive}`), with the same geometry"
-    )]
-    Geometry {
-        /// The file.
-        path: String,
-        /// What differs.
-        what: &'static str,
-        /// Of the life.
-        of_life: u64,
-        /// Of the drive.
-        of_drive: u64,
-        /// Name of the drive that lived.
-        drive: String,
-    },
 }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use super::bounds::{DAY_S, YEAR_S};
 use super::lost::{Rate, Rates};
 use super::parts::{Life, LifeEnd, LifeOutcome, Lived, Sample, Stage};
-use super::worn;
 use crate::results::{self, COMMIT, VERSION};
+use crate::worn;
 
 impl LifeOutcome {
     /// Bytes that the host has written, with wear levelling as often as at a wear rate of 1.

@@ -5,7 +5,7 @@
 //! - `parts`: what is asked and what comes of it. [`Until`]: when a life ends. `load`: the load, cycled. `live`: one life.
 //! - `lost`: the uncorrectable bit error rate of data that are kept for months, by arithmetic.
 //! - `probe`: reads of a timed drive that is worn as the life left it at a stage.
-//! - [`Smart`]: what the drive would say of itself. [`worn`]: the wear that a latency run starts from.
+//! - [`Smart`]: what the drive would say of itself.
 //! - `json`: the result.
 //!
 //! At a **wear rate** of `k` each simulated erase stands for `k` cycles, so a life takes a `k`-th of the work.
@@ -23,7 +23,6 @@ mod parts;
 mod probe;
 mod smart;
 mod until;
-pub mod worn;
 
 use firstread_workload::job::JobSpec;
 
@@ -32,7 +31,7 @@ use crate::input::Input;
 use parts::mean_wear;
 
 pub use bounds::{DAY_S, MOST_APART, MOST_ENDURANCES, YEAR_S};
-pub use error::{LifeError, WornError};
+pub use error::LifeError;
 pub use json::json;
 pub use lost::{Rate, Rates};
 pub use parts::{AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, Sample, Stage, Terms};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use firstread_drive::{DriveError, Ended, StateError, WornBlocks};
 
-use super::worn;
 use crate::error::Error;
 use crate::input::Input;
 use crate::setup::Setup;
+use crate::worn;
 
 /// The load of a probe: the latency of the drive itself.
 const JOB: &str = "[probe]\nrw=randread\nbs=4k\niodepth=1\nnorandommap\nio_size=64t\n";

@@ -392,7 +392,7 @@ pub fn config(setup: &Setup) -> Value {
         });
     }
     if let Some(worn) = &setup.profile.worn {
-        config["worn"] = crate::life::worn::json(&setup.profile, worn);
+        config["worn"] = crate::worn::json(&setup.profile, worn);
     }
     if let Some((at, celsius)) = state.temperature_step {
         config["temperature_step"] = json!({ "age_h": hours(at), "temperature_c": celsius });

@@ -9,7 +9,7 @@ use firstread_core::{
     StripeOrder, SuperblockId, Tag,
 };
 
-use firstread_nand::profile::FailureProfile;
+use firstread_nand::chip::FailureProfile;
 
 use super::InstantFlash;
 use crate::hardware::failures::Failures;

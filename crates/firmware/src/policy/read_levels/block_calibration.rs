@@ -26,9 +26,11 @@ use firstread_core::{
     SuperblockId,
 };
 
-use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
+use super::ReadLevels;
 use crate::log::Record;
-use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{
+    Outcome, Probe, ProbeResult, ReadCtx, SuperblockRow, SuperblockTable, SuperblockUse,
+};
 use crate::policy::Setup;
 use crate::voltage::offset_search::{Errors, OffsetSearch};
 use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};

@@ -1,71 +1,11 @@
 //! The contract of schemes of axis `read_levels`.
 
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{CellMode, Levels, Ns, PageAddr, SenseMode, SpareErrors, SuperblockId};
+use firstread_core::{Levels, Ns, SuperblockId};
 
 use crate::log::Record;
-use crate::observe::SuperblockTable;
+use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
 use crate::voltage::tables::TableBytes;
-
-/// What is known of the multi-plane page about to be read.
-#[derive(Clone, Copy, Debug)]
-pub struct ReadCtx {
-    /// Current time.
-    pub now: Ns,
-    /// Address of the page.
-    pub at: PageAddr,
-    /// Cell mode of the superblock.
-    pub mode: CellMode,
-    /// P/E cycles of the superblock.
-    pub pe_cycles: u32,
-    /// Time since the data were programmed.
-    pub age: Ns,
-}
-
-/// Result of a sense and its decoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// Codewords that were wanted: bit `plane * codewords_per_page + codeword`.
-    pub wanted: u64,
-    /// Codewords that failed.
-    pub failed: u64,
-    /// Largest number of bits corrected in one codeword.
-    pub max_errors: u16,
-    /// Bits corrected over all codewords.
-    pub sum_errors: u32,
-    /// Parity checks left unsatisfied by the hard decisions, per failed codeword: the fewer, the closer the
-    /// levels are to the best ones. Zero if the decoder does not report it.
-    pub unsatisfied: u16,
-    /// Errors of the spare cells on planes with a failed codeword.
-    pub spare: SpareErrors,
-}
-
-/// A background read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// The multi-plane page.
-    pub at: PageAddr,
-    /// Planes to sense, one bit each. All codewords of their pages are wanted.
-    pub planes: u8,
-    /// Read levels.
-    pub levels: Levels,
-    /// `Hard`, or a ones-count.
-    pub mode: SenseMode,
-}
-
-/// Result of a background read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeResult {
-    /// Result of a hard read.
-    Decoded(Outcome),
-    /// Result of a ones-count over all planes sensed.
-    Ones {
-        /// Cells that conduct at the level.
-        count: u32,
-        /// Cells sensed.
-        cells: u32,
-    },
-}
 
 /// Memory that the scheme uses, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -22,18 +22,18 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{Levels, Ns, SuperblockId};
 
-use super::{Footprint, Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
+use super::params::{
+    CT_QLC, calibration_clock, group_levels, page_limit, refinement, rules, window_scale,
+};
+use super::{Footprint, ReadLevels};
 use crate::log::{Record, What};
-use crate::observe::SuperblockTable;
+use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
 use crate::policy::Setup;
 use crate::voltage::calibration::{EntryTally, Refinement, Tracking, Trial, ascending};
 use crate::voltage::calibration_clock::CalibrationClock;
 use crate::voltage::error_counts::{Centered, ErrorCounts};
 use crate::voltage::group_levels::GroupLevels;
 use crate::voltage::groups::GroupSet;
-use crate::voltage::options::{
-    CT_QLC, calibration_clock, group_levels, page_limit, refinement, rules, window_scale,
-};
 use crate::voltage::selector::Selector;
 use crate::voltage::tables::ENTRIES;
 use crate::voltage::valley::{WindowScale, window};
@@ -127,7 +127,7 @@ impl CtQlc {
             )),
             group_levels,
             refinement: refinement(values),
-            page_limit: page_limit(setup, values),
+            page_limit: page_limit(setup.correctable_bits, values),
             window: values.get("window") as u8,
             window_scale: window_scale(values),
             backup: values.get("backup_window") as u8,

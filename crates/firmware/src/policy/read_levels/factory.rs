@@ -5,7 +5,8 @@ use alloc::boxed::Box;
 use firstread_core::Levels;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{Outcome, ReadCtx, ReadLevels};
+use super::ReadLevels;
+use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
 /// Record of the scheme.

@@ -8,12 +8,12 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{Levels, Ns, SuperblockId};
 
-use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
+use super::ReadLevels;
+use super::params::{FROZEN, group_levels};
 use crate::log::Record;
-use crate::observe::SuperblockTable;
+use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
 use crate::policy::Setup;
 use crate::voltage::group_levels::GroupLevels;
-use crate::voltage::options::{FROZEN, group_levels};
 use crate::voltage::selector::Selector;
 
 /// Record of the scheme.

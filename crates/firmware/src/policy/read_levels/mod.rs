@@ -12,7 +12,7 @@
 //! result comes back through `on_probe` before the next. Nothing here allocates after `new`.
 
 use crate::log::Record;
-use crate::observe::SuperblockTable;
+use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{Levels, Ns, SuperblockId};
 
@@ -23,11 +23,12 @@ mod factory;
 mod frozen;
 mod optimal;
 mod optimal_group;
+mod params;
 mod sentinel_cells;
 mod similar_page;
 
 use crate::policy::axis::axis;
-pub use contract::{Footprint, Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
+pub use contract::{Footprint, ReadLevels};
 
 axis! {
     "read_levels": "which levels a read tries, in what order, and who keeps them true";

@@ -7,7 +7,8 @@
 use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::{IdealScope, Levels};
 
-use super::{Outcome, ReadCtx, ReadLevels};
+use super::ReadLevels;
+use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
 /// Record of the scheme.

@@ -10,8 +10,9 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{IdealScope, Levels};
 
+use super::ReadLevels;
 use super::optimal::ATTEMPTS;
-use super::{Outcome, ReadCtx, ReadLevels};
+use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 use crate::voltage::groups;
 

@@ -22,8 +22,8 @@ use firstread_core::params::{Need, Param, ParamKind, Role, Scheme, Values};
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{Levels, Ns, SuperblockId};
 
-use super::{Outcome, ReadCtx, ReadLevels};
-use crate::observe::SuperblockTable;
+use super::ReadLevels;
+use crate::observe::{Outcome, ReadCtx, SuperblockTable};
 use crate::policy::Setup;
 use crate::voltage::selector::outward;
 

@@ -24,9 +24,11 @@ use firstread_core::{
     DieId, Geometry, Levels, Ns, PageAddr, PageType, SenseMode, Stream, SuperblockId,
 };
 
-use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
+use super::ReadLevels;
 use crate::log::Record;
-use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{
+    Outcome, Probe, ProbeResult, ReadCtx, SuperblockRow, SuperblockTable, SuperblockUse,
+};
 use crate::policy::Setup;
 use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
 use crate::voltage::selector::outward;

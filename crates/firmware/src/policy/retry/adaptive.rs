@@ -8,8 +8,8 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
 use super::short_sense::{MarginTracker, RULE, ShortSense};
+use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
-use crate::policy::read_levels::{Outcome, ReadCtx};
 
 /// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {

@@ -3,7 +3,7 @@
 use super::short_sense::ShortSense;
 use firstread_core::Levels;
 
-use crate::policy::read_levels::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx};
 
 /// The trait of the axis.
 pub trait Retry {

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use firstread_core::sensing::PRE_PERMILLE;
 
-use crate::policy::read_levels::ReadCtx;
+use crate::observe::ReadCtx;
 
 /// Times that a step may have: the default, and those of the table.
 pub(super) const TIMES: usize = 1 + PRE_PERMILLE.len();

@@ -7,7 +7,7 @@
 //! replace those of `read_levels` from the first retry on, sensed for `own_sense`. `short_sense` is called for each step before it is
 //! issued. `on_read` reports how a read ended, and whether it had short steps.
 
-use crate::policy::read_levels::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx};
 use firstread_core::Levels;
 
 mod adaptive;

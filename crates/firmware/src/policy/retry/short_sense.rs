@@ -24,7 +24,7 @@ use firstread_core::params::{Param, Values};
 use firstread_core::sensing::{PRE_PERMILLE, SafeSense, SensingTable};
 
 use super::learned::{Learned, TIMES};
-use crate::policy::read_levels::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx};
 use crate::policy::{ReadTime, Setup};
 
 /// The sense time of a step.

@@ -9,8 +9,8 @@ use firstread_core::{CellMode, Ns, Stream, SuperblockId};
 
 use super::ByMode;
 use crate::ftl::tests::{geometry, setup};
-use crate::observe::{SuperblockTable, SuperblockUse};
-use crate::policy::read_levels::{AXIS, AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
+use crate::observe::{Outcome, Probe, ProbeResult, SuperblockTable, SuperblockUse};
+use crate::policy::read_levels::{AXIS, AnyReadLevels, ReadLevels};
 
 const OWN: CellMode = CellMode::Qlc;
 const OTHER: CellMode = CellMode::Slc;

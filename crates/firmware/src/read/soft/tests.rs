@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use firstread_core::{Levels, SenseMode, SenseTiming, Stream};
 
 use crate::ftl::tests::drive_with;
-use crate::policy::read_levels::Outcome;
+use crate::observe::Outcome;
 use crate::policy::retry::ShortSense;
 
 /// Hard steps in a row without improvement after which soft senses come: the default.

@@ -6,17 +6,17 @@ use alloc::boxed::Box;
 use firstread_core::Ns;
 use firstread_core::params::{Param, Values};
 
-use super::calibration::Refinement;
-use super::calibration_clock::{CalibrationClock, GroupClock};
-use super::group_levels::GroupLevels;
-use super::groups::{self, GROUPING_PARAM, RETENTION_BINS_PARAM};
-use super::pass_schedule::{PassInterval, PassSchedule};
-use super::sampling::{MAX_BLOCKS, Sampler};
-use super::selector::{Fallback, Selector};
-use super::tables::MAX_ZONES;
-use super::tables::{Form, TableManager};
-use super::valley::{Direction, Epsilon, Rules, WindowScale};
 use crate::policy::Setup;
+use crate::voltage::calibration::Refinement;
+use crate::voltage::calibration_clock::{CalibrationClock, GroupClock};
+use crate::voltage::group_levels::GroupLevels;
+use crate::voltage::groups::{self, GROUPING_PARAM, RETENTION_BINS_PARAM};
+use crate::voltage::pass_schedule::{PassInterval, PassSchedule};
+use crate::voltage::sampling::{MAX_BLOCKS, Sampler};
+use crate::voltage::selector::{Fallback, Selector};
+use crate::voltage::tables::MAX_ZONES;
+use crate::voltage::tables::{Form, TableManager};
+use crate::voltage::valley::{Direction, Epsilon, Rules, WindowScale};
 
 /// Nanoseconds of an hour.
 const HOUR: i64 = 3_600_000_000_000;
@@ -269,11 +269,12 @@ pub fn calibration_clock(values: &Values, groups: usize) -> CalibrationClock {
     }
 }
 
-/// Corrected bits of a codeword above which a page fails verification.
-pub fn page_limit(setup: &Setup, values: &Values) -> u16 {
+/// Corrected bits of a codeword above which a page fails verification; the code nearly always corrects
+/// `correctable_bits`.
+pub fn page_limit(correctable_bits: u16, values: &Values) -> u16 {
     let permille = values.get("fail_margin").clamp(0, 1000) as u32;
     match (values.get("verify"), permille) {
-        (0, ..1000) => (setup.correctable_bits as u32 * permille / 1000) as u16,
+        (0, ..1000) => (correctable_bits as u32 * permille / 1000) as u16,
         _ => u16::MAX,
     }
 }
@@ -314,5 +315,30 @@ pub fn rules(values: &Values) -> Rules {
         epsilon,
         limit: values.get("max_iterations") as u8,
         recount: values.flag("recount"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::super::ct_qlc;
+    use super::*;
+
+    /// The limit is a share of what the code corrects; there is none at 1000, nor where corrected bits decide.
+    #[test]
+    fn formula_fail_margin_is_a_share_of_what_the_code_corrects() {
+        let limit = |set: &[(&str, i64)]| {
+            let value = |param: &Param| {
+                let given = set.iter().find(|(key, _)| *key == param.key);
+                given.map_or(param.default(), |&(_, value)| value)
+            };
+            let values: Vec<i64> = CT_QLC.iter().map(value).collect();
+            page_limit(72, &Values::new(&ct_qlc::SCHEME, &values))
+        };
+        assert_eq!(limit(&[("fail_margin", 1000)]), u16::MAX);
+        assert_eq!(limit(&[("fail_margin", 800)]), 57, "of 72");
+        assert_eq!(limit(&[("fail_margin", 999)]), 71);
+        assert_eq!(limit(&[("fail_margin", 800), ("verify", 1)]), u16::MAX);
     }
 }

@@ -7,9 +7,42 @@ use firstread_core::Geometry;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::{DriveState, WornBlocks};
 use serde_json::{Value, json};
+use thiserror::Error;
 
-use super::error::WornError;
-use crate::files;
+use crate::files::{self, FileError};
+
+/// Why the wear of a life cannot be used.
+#[derive(Debug, Error)]
+pub enum WornError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file is no result of a life.
+    #[error("{path}: is no result of `firstread life --json`: {why}")]
+    NoLife {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It is of another drive.
+    #[error(
+        "{path}: is the life of a drive with {what} {of_life}, and this drive has {of_drive}: choose the drive that lived \
+         (`{drive}`), with the same geometry"
+    )]
+    Geometry {
+        /// The file.
+        path: String,
+        /// What differs.
+        what: &'static str,
+        /// Of the life.
+        of_life: u64,
+        /// Of the drive.
+        of_drive: u64,
+        /// Name of the drive that lived.
+        drive: String,
+    },
+}
 
 /// What has to be the same of two geometries.
 fn counts(g: &Geometry) -> [(&'static str, u64); 6] {
@@ -39,7 +72,7 @@ pub(crate) fn json(profile: &DriveProfile, blocks: &WornBlocks) -> Value {
 ///
 /// # Errors
 /// [`WornError`] where it is no life, or one of another geometry.
-pub fn wear_from(
+pub(crate) fn wear_from(
     profile: &mut DriveProfile,
     state: &mut DriveState,
     path: &Path,
@@ -99,7 +132,7 @@ pub fn wear_from(
 }
 
 /// The superblocks of a drive of `profile` in `state` are as worn as `blocks`.
-pub(super) fn wear(profile: &mut DriveProfile, state: &mut DriveState, blocks: WornBlocks) {
+pub(crate) fn wear(profile: &mut DriveProfile, state: &mut DriveState, blocks: WornBlocks) {
     let worn = || blocks.in_use().map(|(_, pe_cycles)| pe_cycles);
     state.pe_cycles = (worn().min().unwrap_or(0), worn().max().unwrap_or(0));
     profile.worn = Some(Arc::new(blocks));
