@@ -10,18 +10,16 @@
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
-//! - `copies`: slots for pages that are copied because of how they are read. `moves`: slots for pages that move, where
-//!   schemes declare streams.
+//! - `declared_streams`: slots where schemes declare streams.
 //! - `areas`, `low`: parts of the drive that wear apart, and what is known of the low wearing one.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
 mod areas;
 mod bad;
 mod buffer;
-mod copies;
+mod declared_streams;
 mod erases;
 mod low;
-mod moves;
 mod older;
 mod power;
 mod program;

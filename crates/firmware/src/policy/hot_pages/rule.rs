@@ -10,13 +10,17 @@
 //! retries elsewhere (`trigger=retried`: those that this read took). In its emulator both are the same, because the
 //! model is what times a read. `trigger=slow` asks what matters to the host instead: whether a read of the page is
 //! expected to take so many times as long as in the mode that it goes to. R1 and R2 have no part in it.
+//!
+//! The model is the paper's equations 1 to 3. Equation 2: a page is readable after n retries if `load * 0.8^n` is at
+//! most 72 wrong bits of 8,192, where `load` stands for α·RBER·n_SENSE. The paper states neither coefficients nor units.
+//! The load used here is fitted to its figure 6 at fixed wear, the mean page of it:
+//! `.00896 + .088 (c/1000)^5.16 + .0946 (c/1000)^1.19` for c P/E cycles. Retention and read disturb do not enter it.
 
 use firstread_core::CellMode;
 use firstread_core::params::{Param, Values};
 
 use super::page_read::PageRead;
-use super::retry_model::qlc_retries;
-use super::service_time::ServiceTimes;
+use super::read_times::ServiceTimes;
 use super::thresholds::{Temperature, Thresholds};
 use crate::policy::Setup;
 
@@ -110,4 +114,19 @@ impl RaroRule {
             Trigger::Slow(times) => times.is_slow(read, to),
         }
     }
+}
+
+/// The logarithm of equation 3 for the mean QLC page, in tenths, every 100 P/E cycles from 0 on.
+const QLC_TENTHS: [u16; 11] = [1, 24, 43, 57, 70, 80, 91, 102, 113, 125, 138];
+
+/// P/E cycles between two entries of the table.
+const TENTHS_EVERY: u32 = 100;
+
+/// Retries of a QLC page that has had `pe_cycles`: the logarithm rounded up. Beyond the table its last entry counts.
+fn qlc_retries(pe_cycles: u32) -> u8 {
+    let (at, rest) = (pe_cycles / TENTHS_EVERY, pe_cycles % TENTHS_EVERY);
+    let last = QLC_TENTHS.len() - 1;
+    let entry = |i: u32| u32::from(QLC_TENTHS[(i as usize).min(last)]);
+    let tenths = (entry(at) * (TENTHS_EVERY - rest) + entry(at + 1) * rest) / TENTHS_EVERY;
+    tenths.div_ceil(10) as u8
 }

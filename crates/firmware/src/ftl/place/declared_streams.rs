@@ -1,8 +1,9 @@
-//! Slots for pages that move, where schemes declare streams.
+//! Slots where schemes declare streams: for pages that are copied because of how they are read, and for pages that move.
+//! A copy that finds none is refused, and nothing waits for it.
 
-use firstread_core::{Arena, CellMode, Lpn, Ns};
+use firstread_core::{Arena, CellMode, Lpn, Ns, Status, Wait};
 
-use super::buffer::Allocated;
+use super::buffer::{Allocated, Refused};
 use super::low::Low;
 use super::{Item, Place, Refusal};
 use crate::ftl::map::Table;
@@ -11,6 +12,49 @@ use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
 impl Place {
+    /// A slot of the declared stream that takes copies of the kind `what`. If the stream has no superblock and its pool
+    /// is empty, relocation will look for one. From the common pool it has a superblock only if cleaning and the host
+    /// can spare it.
+    #[inline(never)] // Few pages go to such a stream.
+    pub(super) fn take_for_copy(
+        &mut self,
+        now: Ns,
+        what: StreamUse,
+        shared: &mut Shared,
+    ) -> Result<(StreamId, Allocated), Refusal> {
+        let Some(stream) = self.streams.that_takes(what) else {
+            return Err(Refusal::Never(Status::NoSpace));
+        };
+        if !self.rewrites.is_empty() {
+            return Err(Refusal::Wait(Wait::Rewrite));
+        }
+        // A superblock is opened for a page that it can take now: a move that it cannot take opens another one.
+        if self.streams.is_full(stream) {
+            return Err(Refusal::Wait(Wait::Buffer));
+        }
+        let mut taken = self.streams.allocate(stream);
+        if let Err(Refused::NeedsBlock) = taken {
+            let may_open = match what {
+                StreamUse::Promoted(_) => true,
+                StreamUse::Low => self.can_open_low(shared),
+                _ => self.can_open_for_refresh(shared),
+            };
+            if !may_open {
+                return Err(Refusal::Wait(Wait::Reserve));
+            }
+            if self.open(now, stream, shared) {
+                taken = self.streams.allocate(stream);
+            } else if let StreamUse::Promoted(mode) = what {
+                self.relocation.wanted.add(mode);
+            }
+        }
+        match taken {
+            Ok(slot) => Ok((stream, slot)),
+            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
+            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
+        }
+    }
+
     /// A slot for `item`, which moves for `owner`, where schemes declare streams: in the stream of mode `to`, in the low
     /// wearing area, or in a stream of relocation.
     #[inline(never)] // Drives whose schemes declare no stream pass it by.
