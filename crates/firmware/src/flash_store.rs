@@ -67,7 +67,7 @@ impl<M: Arena> FlashStore<M> {
     fn start_program(&mut self, now: Ns, program: (StreamId, Program), ports: &mut impl Out) {
         self.place.push_program(now, program, &mut self.shared);
         let die = program.1.die;
-        self.read.start_die(now, die, &mut self.shared, ports);
+        self.shared.start_die(now, die, &mut self.read, ports);
     }
 
     /// Pads the host's open wordline: [`Place::pad`]. Returns whether there was one to pad.
@@ -110,7 +110,7 @@ impl<M: Arena> FlashStore<M> {
         let shared = &mut self.shared;
         for die in (0..shared.config.geometry.dies()).map(DieId) {
             self.place.push_erase(now, block, die, shared);
-            self.read.start_die(now, die, shared, ports);
+            shared.start_die(now, die, &mut self.read, ports);
         }
     }
 
@@ -121,7 +121,7 @@ impl<M: Arena> FlashStore<M> {
             self.erase_dies(now, block, ports);
         }
         while let Some(die) = self.place.push_waiting(now, &mut self.shared) {
-            self.read.start_die(now, die, &mut self.shared, ports);
+            self.shared.start_die(now, die, &mut self.read, ports);
         }
         self.read.restart(now, &mut self.shared, ports);
     }

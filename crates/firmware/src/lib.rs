@@ -89,7 +89,7 @@ impl<M: Arena> Firmware<M> {
             + 1
             + schemes.read_ahead.rows()
             + pager.jobs();
-        let jobs = Jobs::new(config.max_reads, reserve);
+        let jobs = Jobs::new(config.max_reads, reserve, geometry.slots_per_row());
         let buffers = Buf(jobs.len() * geometry.slots_per_row());
         let cache = buffers.slot(plan.all_slot_buffers());
         let blocks = geometry.blocks_per_plane;

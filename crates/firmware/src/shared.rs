@@ -1,15 +1,14 @@
 //! State that all machines share: configuration, superblock table, jobs, die schedule, counters, heat and the future.
 
-use firstread_core::{Buf, CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, SuperblockId};
+use firstread_core::{CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, SuperblockId};
 
 use crate::config::Config;
 use crate::log::{Record, What};
 use crate::observe::{
-    Area, Counters, Future, Heat, RETRY_BINS, ReadCtx, SuperblockRow, SuperblockTable,
-    SuperblockUse,
+    Area, Counters, Future, Heat, RETRY_BINS, SuperblockRow, SuperblockTable, SuperblockUse,
 };
 use crate::policy::suspend::AnySuspend;
-use crate::schedule::{Jobs, Purpose, Schedule};
+use crate::schedule::{Jobs, Purpose, ReadSteps, Schedule};
 
 /// The outputs of the firmware, with its log records.
 pub(crate) trait Out: Ports<Record = Record> {}
@@ -74,25 +73,6 @@ impl Shared {
         self.layout.slot_at(at, row_slot, mode)
     }
 
-    /// First slot buffer of `job`.
-    #[inline]
-    pub(crate) fn job_buffer(&self, job: u32) -> Buf {
-        Buf(job * self.layout.slots_per_row())
-    }
-
-    /// What the firmware knows of multi-plane page `at`.
-    #[inline]
-    pub(crate) fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
-        let row = self.blocks.row(at.block);
-        ReadCtx {
-            now,
-            at,
-            mode: row.mode,
-            pe_cycles: row.pe_cycles,
-            age: now.since(row.programmed_at),
-        }
-    }
-
     /// Unpins the superblock of `job`. Returns whether it was the last pin and the superblock waits to be
     /// erased.
     #[inline]
@@ -105,11 +85,17 @@ impl Shared {
         row.leaving && row.pins == 0
     }
 
-    /// Starts the next job of `die`, if it can start. A read is returned to the caller, who issues it.
-    #[inline(always)] // Its only caller is on the path of every request.
-    pub(crate) fn start_die(&mut self, now: Ns, die: DieId, ports: &mut impl Out) -> Option<u32> {
+    /// Starts what `die` does next, if it can start: [`Schedule::start_die`].
+    #[inline]
+    pub(crate) fn start_die(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        reads: &mut impl ReadSteps,
+        ports: &mut impl Out,
+    ) {
         self.schedule
-            .start(now, die, &mut self.jobs, &self.blocks, ports)
+            .start_die(now, die, reads, &mut self.jobs, &mut self.blocks, ports);
     }
 
     /// Queues a program or erase at `at`.

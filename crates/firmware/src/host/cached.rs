@@ -78,7 +78,7 @@ impl Host {
             if self.read_cache.reserve(lpn, job, counters)
                 && let Some(buf) = self.read_cache.arrive(lpn, job, false)
             {
-                ports.copy(store.shared.job_buffer(job).slot(row_slot + i), buf);
+                ports.copy(store.shared.jobs.buffer(job).slot(row_slot + i), buf);
             }
         }
     }

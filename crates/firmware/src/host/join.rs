@@ -169,8 +169,8 @@ impl Host {
             ports.shared(Tag(waiter), Tag(job));
             if let Purpose::Merge { merge, row_slot } = purpose {
                 let row_slot = row_slot as u32;
-                let from = store.shared.job_buffer(job).slot(row_slot);
-                ports.copy(from, store.shared.job_buffer(waiter).slot(row_slot));
+                let from = store.shared.jobs.buffer(job).slot(row_slot);
+                ports.copy(from, store.shared.jobs.buffer(waiter).slot(row_slot));
                 served |= (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
                 self.merge_read(merge, waiter, ok, &mut store.shared, ports);
                 merges = true;
@@ -188,7 +188,7 @@ impl Host {
             };
             let (slots, row_slot) = (slots as u32, row_slot as u32);
             if ok {
-                let buf = store.shared.job_buffer(job).slot(row_slot);
+                let buf = store.shared.jobs.buffer(job).slot(row_slot);
                 ports.data_out(id, first, slots, buf, bytes);
                 if keeps {
                     self.keep_read(id, first, slots, row_slot, job, store, ports);

@@ -219,5 +219,5 @@ fn merge_buffer(job: u32, shared: &Shared) -> Buf {
     let Purpose::Merge { row_slot, .. } = shared.jobs[job].purpose else {
         unreachable!("a merge waits for a read of its own")
     };
-    shared.job_buffer(job).slot(row_slot as u32)
+    shared.jobs.buffer(job).slot(row_slot as u32)
 }

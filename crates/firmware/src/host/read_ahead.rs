@@ -233,7 +233,7 @@ impl Host {
                     self.read_cache
                         .forget(lpn, &mut store.shared.counters.front);
                 } else if let Some(buf) = self.read_cache.arrive(lpn, job, !was_used) {
-                    ports.copy(store.shared.job_buffer(job).slot(row_slot), buf);
+                    ports.copy(store.shared.jobs.buffer(job).slot(row_slot), buf);
                     kept = true;
                 }
             }

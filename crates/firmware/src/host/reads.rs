@@ -197,7 +197,7 @@ impl Host {
         let (slots, row_slot) = (slots as u32, row_slot as u32);
         if ok {
             shared.count_retries(now, job);
-            let buf = shared.job_buffer(job).slot(row_slot);
+            let buf = shared.jobs.buffer(job).slot(row_slot);
             ports.data_out(id, first, slots, buf, bytes);
         } else {
             shared.count_lost(now, job);

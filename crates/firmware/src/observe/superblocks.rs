@@ -5,9 +5,10 @@ use alloc::vec;
 use core::num::NonZeroU64;
 use core::ops::Range;
 
-use firstread_core::{CellMode, CycleDamage, Damage, Ns, SuperblockId};
+use firstread_core::{CellMode, CycleDamage, Damage, Ns, PageAddr, SuperblockId};
 
 use super::areas::Area;
+use super::page_reads::ReadCtx;
 
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -254,6 +255,18 @@ impl SuperblockTable {
     /// The record of `block`.
     pub fn row(&self, block: SuperblockId) -> &SuperblockRow {
         &self.rows[block.0 as usize]
+    }
+    /// What is known at `now` of multi-plane page `at`, which is about to be read.
+    #[inline]
+    pub(crate) fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
+        let row = self.row(at.block);
+        ReadCtx {
+            now,
+            at,
+            mode: row.mode,
+            pe_cycles: row.pe_cycles,
+            age: now.since(row.programmed_at),
+        }
     }
     /// Whether `block` is full and still holds the data that were programmed at `programmed_at`.
     pub fn still_holds(&self, block: SuperblockId, programmed_at: Ns) -> bool {

@@ -16,9 +16,7 @@ mod steps;
 
 use alloc::boxed::Box;
 
-use firstread_core::{
-    CellMode, DieId, FlashKind, FlashOp, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag,
-};
+use firstread_core::{CellMode, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag};
 
 use crate::observe::{Counters, Outcome, SuperblockTable};
 use crate::policy::ModeSchemes;
@@ -134,81 +132,9 @@ impl Read {
         };
         shared.blocks.row_mut(at.block).pins += 1;
         shared.schedule.push(job, &mut shared.jobs);
-        self.start_die(now, at.die, shared, ports);
+        shared.start_die(now, at.die, self, ports);
         if priority == Priority::Host {
             shared.suspend_for_host(now, at.die, ports);
-        }
-    }
-
-    /// Starts the next job of `die`, if the die is idle. If planes read independently, starts all jobs whose
-    /// planes are idle.
-    #[inline]
-    pub(crate) fn start_die(
-        &mut self,
-        now: Ns,
-        die: DieId,
-        shared: &mut Shared,
-        ports: &mut impl Out,
-    ) {
-        if shared.schedule.may_start(die) {
-            self.start_jobs(now, die, shared, ports);
-        }
-    }
-
-    #[inline(never)] // Every operation starts here.
-    fn start_jobs(&mut self, now: Ns, die: DieId, shared: &mut Shared, ports: &mut impl Out) {
-        while let Some(job) = shared.start_die(now, die, ports) {
-            self.issue(now, job, shared, ports);
-            if !shared.schedule.has_independent_planes() {
-                return;
-            }
-        }
-    }
-
-    /// Issues the sense of `job`, whose die is free.
-    #[inline(always)] // Its only caller is on the path of every request.
-    fn issue(&mut self, now: Ns, job: u32, shared: &mut Shared, ports: &mut impl Out) {
-        let buf = shared.job_buffer(job);
-        let at = shared.jobs[job].at;
-        let ctx = shared.read_ctx(now, at);
-        shared.blocks.row_mut(at.block).reads += 1;
-        let state = &mut shared.jobs[job];
-        let step = state.step;
-        let is_probe = matches!(state.purpose, Purpose::Probe);
-        let mode = match is_probe {
-            true => self.probe.expect("a probe is in flight").1.mode,
-            false => state.sense,
-        };
-        state.is_waiting = false;
-        if step == 0 && !is_probe {
-            // The levels are chosen when the sense starts, so that they are the newest.
-            state.note = 0;
-            state.levels = self
-                .levels
-                .of(ctx.mode)
-                .attempt(&ctx, 0, None, &mut state.note)
-                .expect("every scheme has a first attempt");
-        }
-        ports.issue(FlashOp {
-            tag: Tag(job),
-            die: at.die,
-            after: None,
-            class: state.class(step),
-            queued: state.queued,
-            kind: FlashKind::Read {
-                block: at.block,
-                wordline: at.wordline,
-                page: at.page,
-                cell_mode: ctx.mode,
-                wanted: state.wanted,
-                levels: state.levels,
-                timing: state.short_sense.timing,
-                mode,
-                buf,
-            },
-        });
-        if self.retry.own().pipelines_after(step) {
-            self.issue_speculative(now, job, shared, ports);
         }
     }
 
@@ -233,7 +159,7 @@ impl Read {
         if is_speculative && self.speculative_decoded(now, job, outcome, shared, ports) {
             return None;
         }
-        let ctx = shared.read_ctx(now, at);
+        let ctx = shared.blocks.read_ctx(now, at);
         if !ok && let Some(next) = self.step_after(&ctx, job, outcome, shared) {
             let state = &mut shared.jobs[job];
             state.wanted = outcome.failed;
@@ -241,7 +167,7 @@ impl Read {
             state.high_tag = false;
             state.begin(next);
             shared.schedule.push_front(job, &mut shared.jobs);
-            self.start_die(now, at.die, shared, ports);
+            shared.start_die(now, at.die, self, ports);
             if priority == Priority::Host {
                 shared.suspend_for_host(now, at.die, ports);
             }
@@ -290,7 +216,7 @@ impl Read {
         let waits =
             priority != Priority::Host && shared.schedule.promote(job, priority, &mut shared.jobs);
         if waits {
-            self.start_die(now, at.die, shared, ports);
+            shared.start_die(now, at.die, self, ports);
             shared.suspend_for_host(now, at.die, ports);
         }
     }

@@ -14,7 +14,7 @@ use super::Read;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::read_recovery::ReadRecovery;
 use crate::policy::retry::ShortSense;
-use crate::schedule::{Job, Jobs, Nearest, Step};
+use crate::schedule::{Job, Jobs, Nearest, ReadSteps, Step};
 use crate::shared::Shared;
 
 impl Read {

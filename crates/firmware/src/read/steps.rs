@@ -1,22 +1,43 @@
-//! The steps of one read: their levels, and which of them are sensed speculatively.
-//!
-//! A speculative step is sensed before the outcome of the step before it is known. It is an operation of its
-//! own under the job's other tag. The two tags of a job alternate, so the step whose outcome is awaited and
-//! the next one never share a tag.
+//! The steps of one read: their levels, and which of them are sensed speculatively, before the outcome of the step
+//! before them is known.
 
-use firstread_core::{FlashKind, FlashOp, Ns, Priority, SenseMode, Tag};
+use firstread_core::{FlashKind, FlashOp, Ns, SenseMode};
 
 use super::Read;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::read_levels::ReadLevels;
 use crate::policy::retry::{Retry, ShortSense};
-use crate::schedule::{Job, Jobs, Purpose, Step};
+use crate::schedule::{Job, Jobs, Purpose, ReadSteps, Step};
 use crate::shared::{Out, Shared};
 
-impl Read {
-    /// The step after the failed step of `job`; none if nothing is left to try. `last` is the outcome of the
-    /// failed step, if it is known yet.
-    pub(super) fn next_step(
+impl ReadSteps for Read {
+    #[inline(always)] // Its only caller is on the path of every request.
+    fn sensed(&mut self, ctx: &ReadCtx, job: &mut Job) -> SenseMode {
+        if let Purpose::Probe = job.purpose {
+            return self.probe.expect("a probe is in flight").1.mode;
+        }
+        if job.step == 0 {
+            // The levels are chosen when the sense starts, so that they are the newest.
+            job.note = 0;
+            job.levels = self
+                .levels
+                .of(ctx.mode)
+                .attempt(ctx, 0, None, &mut job.note)
+                .expect("every scheme has a first attempt");
+        }
+        job.sense
+    }
+
+    #[inline]
+    fn pipelines_after(&self, step: u8) -> bool {
+        self.retry.own().pipelines_after(step)
+    }
+
+    fn keeps_die(&self, step: u8) -> bool {
+        self.retry.own().keeps_die(step)
+    }
+
+    fn next_step(
         &mut self,
         ctx: &ReadCtx,
         job: u32,
@@ -70,65 +91,9 @@ impl Read {
             ..Step::of(step, 1, note)
         })
     }
+}
 
-    /// The current step of `job` begins to be sensed, or its output has been asked for. Issues the next step
-    /// as a speculative sense, unless the read has to give way. Without one, the die is free once the current
-    /// step is transferred.
-    pub(super) fn issue_speculative(
-        &mut self,
-        now: Ns,
-        job: u32,
-        shared: &mut Shared,
-        ports: &mut impl Out,
-    ) {
-        let Job {
-            purpose,
-            priority,
-            at,
-            wanted,
-            step,
-            sense,
-            ..
-        } = shared.jobs[job];
-        // A soft sense rarely fails, so no step is sensed speculatively after it.
-        let alone = matches!(purpose, Purpose::Probe) || sense != SenseMode::Hard;
-        if alone || !self.retry.own().pipelines_after(step) {
-            return;
-        }
-        // A read that no host command waits for does not keep a die that the host waits for.
-        let keeps = priority == Priority::Host && self.retry.own().keeps_die(step);
-        if !keeps && shared.schedule.host_waits(at.die)
-            || shared.schedule.is_turn_due(now, at.die, &shared.jobs)
-        {
-            return;
-        }
-        let ctx = shared.read_ctx(now, at);
-        let Some(next) = self.next_step(&ctx, job, None, &shared.jobs) else {
-            return;
-        };
-        shared.jobs[job].is_speculative = true;
-        shared.jobs.retry_state(job).ahead = next;
-        shared.blocks.row_mut(at.block).reads += 1;
-        ports.issue(FlashOp {
-            tag: step_tag(job, true, &shared.jobs),
-            die: at.die,
-            after: Some(step_tag(job, false, &shared.jobs)),
-            class: shared.jobs[job].class(step + 1),
-            queued: now,
-            kind: FlashKind::Read {
-                block: at.block,
-                wordline: at.wordline,
-                page: at.page,
-                cell_mode: ctx.mode,
-                wanted,
-                levels: next.levels,
-                timing: next.short_sense.timing,
-                mode: SenseMode::Hard,
-                buf: shared.job_buffer(job),
-            },
-        });
-    }
-
+impl Read {
     /// A step of `job` has ended with `outcome`, and the next step was sensed speculatively. Returns whether
     /// the read continues with that next step: not if it has succeeded, or if a soft sense comes next.
     pub(super) fn speculative_decoded(
@@ -139,7 +104,7 @@ impl Read {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
-        let next = step_tag(job, true, &shared.jobs);
+        let next = shared.jobs.step_tag(job, true);
         let softens = outcome.failed != 0 && self.softens(job, &mut shared.jobs);
         let state = &mut shared.jobs[job];
         debug_assert!(state.is_speculative, "the caller has looked");
@@ -167,7 +132,13 @@ impl Read {
         state.wanted = failed;
         state.queued = now;
         // This comes first: the command that empties the page register has to name the next sense.
-        self.issue_speculative(now, job, shared, ports);
+        let Shared {
+            schedule,
+            jobs,
+            blocks,
+            ..
+        } = shared;
+        schedule.issue_speculative(now, job, self, jobs, blocks, ports);
         let class = shared.jobs[job].class(step);
         let output = FlashKind::Output {
             read: next,
@@ -176,10 +147,4 @@ impl Read {
         ports.issue(about(class, output));
         true
     }
-}
-
-/// The tag of the step of `job` whose outcome comes next, or with `after` that of the step behind it.
-fn step_tag(job: u32, after: bool, jobs: &Jobs) -> Tag {
-    let high = jobs[job].high_tag != after;
-    Tag(job + high as u32 * jobs.len())
 }

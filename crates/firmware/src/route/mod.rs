@@ -36,7 +36,7 @@ impl<M: Arena> Firmware<M> {
     pub(crate) fn array_free(&mut self, now: Ns, die: DieId, planes: u8, ports: &mut impl Out) {
         let store = &mut self.lower.store;
         store.shared.schedule.free(die, planes);
-        store.read.start_die(now, die, &mut store.shared, ports);
+        store.shared.start_die(now, die, &mut store.read, ports);
     }
 
     /// A flash event has arrived.
@@ -71,7 +71,7 @@ impl<M: Arena> Firmware<M> {
             FlashEvent::Suspended { tag, remaining } => {
                 store.shared.counters.suspends += 1;
                 let die = store.shared.stopped(now, tag.0, remaining);
-                store.read.start_die(now, die, &mut store.shared, ports);
+                store.shared.start_die(now, die, &mut store.read, ports);
             }
         }
     }

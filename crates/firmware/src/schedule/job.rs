@@ -217,10 +217,13 @@ pub(crate) struct Jobs {
     /// Jobs that host reads may still take. The rest is reserved, so that programs, erases, moves and
     /// background reads never wait for a host read to end.
     reads_left: u32,
+    /// Slots of a multi-plane page: the slot buffers of a job.
+    slots_per_row: u32,
 }
 
 impl Jobs {
-    pub(crate) fn new(reads: u32, reserve: u32) -> Jobs {
+    /// For `reads` host reads and `reserve` other operations, with `slots_per_row` slot buffers each.
+    pub(crate) fn new(reads: u32, reserve: u32, slots_per_row: u32) -> Jobs {
         let count = reads + reserve;
         let job = |i: u32| Job {
             link: if i + 1 == count { NO_JOB } else { i + 1 },
@@ -254,6 +257,7 @@ impl Jobs {
             retry_state: alloc::vec![retry_state; count as usize].into_boxed_slice(),
             free: 0,
             reads_left: reads,
+            slots_per_row,
         }
     }
 
@@ -271,6 +275,18 @@ impl Jobs {
     #[inline]
     pub(crate) fn of(&self, tag: Tag) -> u32 {
         tag.0.checked_sub(self.len()).unwrap_or(tag.0)
+    }
+
+    /// First slot buffer of `job`.
+    #[inline]
+    pub(crate) fn buffer(&self, job: u32) -> Buf {
+        Buf(job * self.slots_per_row)
+    }
+
+    /// The tag of the step of `job` whose outcome comes next, or with `after` that of the step behind it.
+    pub(crate) fn step_tag(&self, job: u32, after: bool) -> Tag {
+        let high = self[job].high_tag != after;
+        Tag(job + high as u32 * self.len())
     }
 
     /// Takes a job for a host read; none if all of those are in use.

@@ -1,17 +1,19 @@
 //! Schedule: the jobs in flight, the queues of each die, and what a die does next.
 //!
-//! Programs, erases, suspends and resumes are issued here. A read is handed back to the caller, because its
-//! levels are chosen when its sense starts.
+//! Whatever starts on a die is issued here: reads, programs, erases, suspends and resumes (`start`). The read machine
+//! says the steps of a read.
 
 mod job;
 mod planes;
 mod queues;
+mod start;
 mod turns;
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, PageAddr, Ports, Priority, Tag};
 
 pub(crate) use job::{Job, Jobs, NO_JOB, Nearest, Purpose, Step};
 use queues::{DieQueues, Next};
+pub(crate) use start::ReadSteps;
 
 use crate::config::{ChangeTimes, Config};
 use crate::observe::{StreamId, SuperblockTable};
@@ -54,7 +56,7 @@ impl Schedule {
 
     /// Whether [`Schedule::start`] may find a job for `die`.
     #[inline]
-    pub(crate) fn may_start(&self, die: DieId) -> bool {
+    fn may_start(&self, die: DieId) -> bool {
         self.dies.may_start(die)
     }
 
@@ -81,7 +83,7 @@ impl Schedule {
     /// Starts the next job of `die`, if the die is idle. If planes read independently, starts a job whose
     /// planes are idle. A read is returned to the caller, who issues it.
     #[inline(always)] // Its only caller is on the path of every request.
-    pub(crate) fn start(
+    fn start(
         &mut self,
         now: Ns,
         die: DieId,
@@ -218,16 +220,6 @@ impl Schedule {
             state.began = now;
         }
         die
-    }
-
-    /// Whether a host read waits for `die`.
-    pub(crate) fn host_waits(&self, die: DieId) -> bool {
-        self.dies.host_waits(die)
-    }
-
-    /// Whether a job of `die` that has waited behind host reads is due to take a turn.
-    pub(crate) fn is_turn_due(&self, now: Ns, die: DieId, jobs: &Jobs) -> bool {
-        self.dies.is_turn_due(now, jobs, die)
     }
 
     /// Calls `waited` for each queued job, in queue order.

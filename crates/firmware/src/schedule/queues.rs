@@ -402,7 +402,7 @@ mod tests {
             };
             OneDie {
                 queues: DieQueues::new(&geometry, independent, turns),
-                jobs: Jobs::new(400, 400),
+                jobs: Jobs::new(400, 400, 1),
             }
         }
 

@@ -227,7 +227,7 @@ impl Pager {
         let codewords = store.shared.config.geometry.codewords_per_slot();
         let row_slot = store.shared.jobs[job].asked_slot(codewords);
         if ok {
-            let buf: Buf = store.shared.job_buffer(job).slot(row_slot);
+            let buf: Buf = store.shared.jobs.buffer(job).slot(row_slot);
             ports.map_out(store.table.directory.lpn(page), buf);
         } else {
             store.shared.counters.front.map_lost += 1;

@@ -83,7 +83,7 @@ impl Relocate {
         let codewords = shared.layout.codewords_per_slot();
         let whole = u64::MAX >> (64 - codewords);
         let first = shared.ppa_in(at, 0);
-        let buffer = shared.job_buffer(job);
+        let buffer = shared.jobs.buffer(job);
         let mut left = asked;
         while left != 0 {
             let row_slot = left.trailing_zeros() / codewords;

@@ -143,7 +143,7 @@ impl Relocate {
             unreachable!("{purpose:?} moves nothing")
         };
         let first = lower.store.shared.ppa_in(at, 0);
-        let buffer = lower.store.shared.job_buffer(job);
+        let buffer = lower.store.shared.jobs.buffer(job);
         while slots != 0 {
             let row_slot = slots.trailing_zeros();
             let shared = &mut lower.store.shared;
