@@ -623,7 +623,7 @@ fn powerloss_long_swarm_of_drives_keeps_every_version() {
             0 => every,
             _ => without_errors(every),
         };
-        run(&often, seed, 240, 10, &mut met);
+        run(&often, seed, 960, 10, &mut met);
         // Who stops it wants to know how far it came.
         println!(
             "seed {seed}: {} requests, {} cuts, of these {} cut twice and {} back to back; \
