@@ -266,3 +266,14 @@ pub enum StoreError {
     #[error("results cannot be kept: {0}")]
     Program(FileError),
 }
+
+/// Why the run time and memory of a result are not known.
+#[derive(Clone, Copy, Debug, Error)]
+pub(crate) enum WallError {
+    /// There is no file of them.
+    #[error("is missing, so how long the run took is not known")]
+    Missing,
+    /// Their file is not as it was written.
+    #[error("is damaged, so how long the run took is not known")]
+    Damaged,
+}

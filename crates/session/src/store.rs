@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, StoreError};
+use crate::error::{Error, StoreError, WallError};
 use crate::files::{self, Page};
 use crate::finished::Finished;
 use crate::input::Input;
@@ -538,10 +538,10 @@ pub(crate) struct Made<'a> {
     pub pages: Vec<Page>,
 }
 
-/// Run time and memory of a result as the file at `path` has them; otherwise why they are unknown.
-fn read_wall(path: &Path) -> Result<Map<String, Value>, &'static str> {
+/// Run time and memory of a result as the file at `path` has them.
+fn read_wall(path: &Path) -> Result<Map<String, Value>, WallError> {
     if !files::is_there(path) {
-        return Err("is missing, so how long the run took is not known");
+        return Err(WallError::Missing);
     }
     let text = files::read_text(path).unwrap_or_default();
     let mut value: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -554,7 +554,7 @@ fn read_wall(path: &Path) -> Result<Map<String, Value>, &'static str> {
             return Ok(std::mem::take(map));
         }
     }
-    Err("is damaged, so how long the run took is not known")
+    Err(WallError::Damaged)
 }
 
 /// `value`, to which a checksum of all else in it is added, as the text of its file.

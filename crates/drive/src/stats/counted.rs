@@ -60,9 +60,9 @@ impl Counted {
     }
 }
 
-/// Counts the latency of a request that ended in an error; more than an hour counts as an hour.
+/// Counts the latency of a request that ended in an error; what is too long to be resolved counts as an hour.
 pub(super) fn record_lost(histogram: &mut RareHistogram, latency_ns: u64) {
-    histogram.record(latency_ns.min(HOUR_NS), HOUR_NS);
+    histogram.record(latency_ns, HOUR_NS);
 }
 
 #[cfg(test)]

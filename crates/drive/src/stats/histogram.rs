@@ -74,7 +74,9 @@ impl RareHistogram {
         }
         let bucket = bucket_of(latency_ns);
         let from = bucket * SLOTS + slot_of(bucket, latency_ns);
-        self.counts[from..].iter().sum()
+        self.counts
+            .get(from..)
+            .map_or(0, |slots| slots.iter().sum())
     }
 }
 
@@ -246,6 +248,7 @@ mod tests {
         for seed in 0..40u64 {
             let draws = Stream::new(seed).named("latencies");
             let mut own = [Histogram::default(), Histogram::default()];
+            let mut rare = [RareHistogram::default(), RareHistogram::default()];
             let hdr = || hdrhistogram::Histogram::<u64>::new_with_bounds(1, HOUR_NS, 3).unwrap();
             let mut theirs = hdr();
             // From a few nanoseconds to more than an hour, in a range of its own for each seed.
@@ -258,10 +261,20 @@ mod tests {
                     _ => key.at(1).below(1 << (low + key.at(2).below(octaves) + 1)),
                 };
                 own[(i % 2) as usize].record(ns, HOUR_NS);
+                rare[(i % 2) as usize].record(ns, HOUR_NS);
                 theirs.saturating_record(ns);
             }
             let mut all = Histogram::default();
             own.iter().for_each(|part| all.merge(part));
+            let [mut of_rare, other] = rare;
+            of_rare.merge(&other);
+            assert_eq!(of_rare.len(), all.len(), "seed {seed}");
+            for ns in (0..64).map(|octave| 3 << octave >> 1) {
+                let both = (of_rare.count_from(ns), all.count_from(ns));
+                assert_eq!(both.0, both.1, "seed {seed}: from {ns} ns");
+            }
+            of_rare.forget();
+            assert_eq!((of_rare.len(), of_rare.count_from(0)), (0, 0));
             assert_eq!(
                 (all.len(), all.max()),
                 (theirs.len(), theirs.max()),

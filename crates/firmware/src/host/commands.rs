@@ -38,7 +38,7 @@ pub(crate) struct Commands {
     /// Writes and trims that wait for buffers or for each other.
     stalled_writes: VecDeque<CommandId>,
     pub(super) merges: Merges,
-    /// Slots whose old version was held or being read when a partial write began to wait.
+    /// Slots whose old version was held or being read when a partial write, or padding, began to wait.
     pub(super) merges_at_wait: u32,
     /// What the first blocked write or trim waits for.
     wait: Option<Wait>,

@@ -1,6 +1,6 @@
 //! Commands that wait until data are programmed (`durable`): their completion, and the padding they need.
 
-use firstread_core::{Arena, CommandId, Ns, Status};
+use firstread_core::{Arena, CommandId, Ns, Status, Wait};
 
 use super::Host;
 use crate::flash_store::FlashStore;
@@ -46,9 +46,10 @@ impl Host {
         }
     }
 
-    /// Pads wordlines for commands that wait until their data are programmed. A padded slot is one that the host has
-    /// written: it makes moves due, and waits for moves as a write does. So it comes after the writes that are blocked,
-    /// which can take the slot instead. Returns true if the pace of cleaning has to be updated before this can continue.
+    /// Pads wordlines for commands that wait until their data are programmed. A padded slot counts as one that the host
+    /// writes: it makes moves due, and waits for moves as a write does. Padding comes after the writes that are blocked,
+    /// because they can take the slots instead. Returns true if the pace of cleaning has to be updated before this can
+    /// continue.
     #[inline]
     pub(crate) fn pad_for_waiting<M: Arena>(
         &mut self,
@@ -70,8 +71,17 @@ impl Host {
         let merges = &self.commands.merges;
         let (others, are_read) = (merges.used(), merges.reading > 0);
         loop {
-            if !store.place.may_pad(others, are_read) {
-                self.commands.merges_at_wait = others;
+            if !store.place.host_only_fills() {
+                return false;
+            }
+            let others_wait = store.place.relocation.host_waits.has(Wait::Cleaning);
+            if store.place.padding_waits(others, are_read) {
+                // A write that waits too is tried again as soon as one of the merges that it has counted ends.
+                let at_wait = &mut self.commands.merges_at_wait;
+                *at_wait = match others_wait {
+                    true => others.max(*at_wait),
+                    false => others,
+                };
                 return false;
             }
             if !store.pad(now, ports) {

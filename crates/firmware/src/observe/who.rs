@@ -23,7 +23,7 @@ pub(crate) enum Writer {
     Host,
     /// Relocation, with data that it moves: the rest of the stream's superblock is room for moves.
     Mover,
-    /// Copies of pages that the host has read, and what joins them.
+    /// Copies of pages that the host has read, and all data of the low wearing area.
     Copy,
     /// The map.
     Map,
@@ -47,7 +47,7 @@ pub enum StreamUse {
     /// Pages read often that garbage collection and wear leveling take along.
     ReadOften,
     /// All data of the low wearing area: of the host, moved, or copied after a host read. Superblocks of the area are
-    /// opened for the stream alone.
+    /// opened for other streams only where they are not kept.
     Low,
 }
 

@@ -26,7 +26,10 @@ impl<M: Arena> Firmware<M> {
                 return self.pad_for_waiting(now, ports);
             }
             Submitted::Queued => {}
-            Submitted::Writes => self.go_on_writing(now, command.id, ports),
+            Submitted::Writes => {
+                self.go_on_writing(now, command.id, ports);
+                self.pad_for_waiting(now, ports);
+            }
         }
         self.advance_all(now, ports);
     }
@@ -316,7 +319,6 @@ impl<M: Arena> Firmware<M> {
         if let Some(wait) = self.write(now, id, ports) {
             self.host.stall(id, wait, ports);
         }
-        self.pad_for_waiting(now, ports);
     }
 
     /// Advances write or trim `id`. Returns what it has to wait for, if it is blocked.

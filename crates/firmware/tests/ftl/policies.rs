@@ -2,7 +2,7 @@
 
 use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
 use firstread_firmware::observe::{Owner, SuperblockTable, SuperblockUse};
-use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Victims};
+use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Outlook, Victims};
 
 use crate::build::Build;
 use firstread_faulty_flash::{geometry, setup};
@@ -13,7 +13,7 @@ fn choose(name: &str, blocks: &SuperblockTable) -> Option<SuperblockId> {
     let g = geometry(1, 1, 1, blocks.len(), 8);
     AnyGcVictim::new(name, &setup(g, CellMode::Slc, 1, 3), &values)
         .unwrap()
-        .choose(Victims::new(blocks.all(), &g), 0)
+        .choose(Victims::new(blocks.all(), &g, Outlook::default()), 0)
 }
 
 /// Superblocks at rest, opened and valid; one more is free.
@@ -33,7 +33,7 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
     let g = geometry(1, 1, 1, 4, 128);
     for (frees, is_candidate) in [(14, false), (15, true)] {
         let blocks = full(&[(1, 256 - frees), (1_000_000, 16), (3, 256)]);
-        let victims = Victims::new(blocks.all(), &g);
+        let victims = Victims::new(blocks.all(), &g, Outlook::default());
         assert_eq!(victims.best_gain(), 240);
         let may_choose = |i| {
             let block = SuperblockId(i);

@@ -116,7 +116,7 @@ pub(crate) fn worst_write(load: &Load, queues: f64) -> (f64, String) {
     );
     assert!(stats.counters.erases > 30, "{what}: {:?}", stats.counters);
     let writes = writes_of(&made);
-    // Padded slots are of the superblock too.
+    // Padded slots are of the superblock too: as many in each as in the mean one.
     let (written, padded) = (
         stats.counters.host_slots_written,
         stats.counters.slots_padded,

@@ -1,6 +1,8 @@
 //! Whether writes of any size and offset are paced as writes of whole slots are: those that change a slot in part have to
 //! read its old data first.
 
+use std::collections::BTreeSet;
+
 use firstread_core::{HostOp, Stream};
 use firstread_drive::Precondition;
 use firstread_testkit::{Scripted, aged, drive, play, profile};
@@ -49,7 +51,7 @@ const SMALL: &[(&str, &[&str])] = &[
 const UNIFORM: f64 = 2.0;
 /// Superblocks lose valid slots to skewed writes and to trims after their moves were foreseen: the pace is too fast at first.
 const SKEWED: f64 = 3.0;
-/// A queue that is shallow fills a wordline with padding for each write, and a superblock has few wordlines.
+/// Written through at a depth of 4 at most: each write fills a wordline with padding, and a superblock has few wordlines.
 const WRITTEN_THROUGH: f64 = 4.0;
 
 /// Sizes of JESD219's enterprise workload, in percent.
@@ -95,10 +97,11 @@ fn drawn(drive: &'static str, set: &[&str], seed: u64, slots: u64) -> (Load, f64
     let slots = if law == "random" { slots } else { 3 * slots };
     let depth = [1, 4, 16, 32, 64][draw("depth", 5) as usize];
     let trims = ["", TRIMS][draw("trims", 2) as usize];
-    let (cache, factor) = match draw("cache", 2) {
-        0 if law == "random" && trims.is_empty() => ("protected", UNIFORM),
-        0 => ("protected", SKEWED),
-        _ => ("write-through", WRITTEN_THROUGH),
+    let cache = ["protected", "write-through"][draw("cache", 2) as usize];
+    let factor = match law {
+        _ if cache == "write-through" && depth <= 4 => WRITTEN_THROUGH,
+        "random" if trims.is_empty() => UNIFORM,
+        _ => SKEWED,
     };
     let set = set.iter().map(|s| s.to_string());
     let load = Load {
@@ -135,9 +138,11 @@ fn formula_reads_of_old_data_are_counted() {
 /// Loads drawn for each drive from `seeds`: none has a write that takes longer than its bound.
 fn are_paced(seeds: core::ops::RangeInclusive<u64>, slots: u64) {
     let mut beyond = Vec::new();
+    let mut factors = BTreeSet::new();
     for seed in seeds {
         for (nth, (drive, set)) in (0..).zip(SMALL) {
             let (load, factor) = drawn(drive, set, 10 * seed + nth, slots);
+            factors.insert(factor as u32);
             let (needed, message) = worst_write(&load, factor);
             if needed > factor {
                 beyond.push(message);
@@ -145,6 +150,7 @@ fn are_paced(seeds: core::ops::RangeInclusive<u64>, slots: u64) {
         }
     }
     assert!(beyond.is_empty(), "{}", beyond.join("\n"));
+    assert_eq!(factors.len(), 3, "loads of each factor are drawn");
 }
 
 #[test]

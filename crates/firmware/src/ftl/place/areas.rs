@@ -1,4 +1,4 @@
-//! Areas: which one a page and a superblock belong to.
+//! Areas: which superblocks a stream opens, and what is kept of them.
 //!
 //! An area is a preference. Room, reserve and the proof that cleaning can finish know no areas. But the free superblocks
 //! of the low wearing area are kept from what the host, the map and refresh may open, as long as the high wearing area

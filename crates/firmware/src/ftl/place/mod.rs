@@ -435,7 +435,7 @@ impl Place {
     }
 
     /// Whether the write buffer of the host holds no wordline but the one being filled.
-    pub(super) fn host_only_fills(&self) -> bool {
+    pub(crate) fn host_only_fills(&self) -> bool {
         self.streams.of(StreamId::HOST).only_fills()
     }
 

@@ -11,7 +11,7 @@ use crate::observe::{Area, ModeSet, SuperblockRow, SuperblockTable, SuperblockUs
 /// Maximum number of pools: one of each area, and one of each mode.
 const MOST_POOLS: usize = Area::COUNT + CellMode::ALL.len();
 
-/// A pool.
+/// A pool: superblocks of one area in one set of modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pool {
     area: Area,
@@ -166,10 +166,48 @@ impl Pools {
         for row in pools.rows.iter_mut().flatten() {
             (row.free, row.free_slots) = (0, 0);
         }
+        pools.add_up();
         let is_free = |(_, row): &(_, &SuperblockRow)| row.usage == SuperblockUse::Free;
         for (block, row) in blocks.iter().filter(is_free) {
             pools.put_back(blocks.area_of(block), row.mode, slots(row.mode));
         }
         pools
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is free after a power cut is what the table says, and nothing of what a new drive has.
+    #[test]
+    fn formula_pools_count_what_is_free_in_the_table() {
+        const SLOTS: u32 = 64;
+        let own = ModeSet::of(CellMode::Slc);
+        let pools = Pools::new((6, 2), SLOTS, own);
+        assert_eq!(
+            (pools.free(), pools.free_slots()),
+            (6, 6 * u64::from(SLOTS))
+        );
+        let mut blocks = SuperblockTable::new(6, CellMode::Qlc);
+        blocks.set_low_from(Some(4));
+        assert_eq!(pools.counted(&blocks, |_| SLOTS), pools);
+        let all = (0..6).map(firstread_core::SuperblockId);
+        all.for_each(|block| blocks.row_mut(block).usage = SuperblockUse::Full);
+        let none = pools.counted(&blocks, |_| SLOTS);
+        assert_eq!((none.free(), none.free_slots()), (0, 0));
+        // One in each area, and one in the pool of a mode, which is no room for moves.
+        for (block, mode) in [(0, CellMode::Qlc), (1, CellMode::Slc), (5, CellMode::Qlc)] {
+            let row = blocks.row_mut(firstread_core::SuperblockId(block));
+            (row.usage, row.mode) = (SuperblockUse::Free, mode);
+        }
+        let slots = |mode: CellMode| SLOTS * u32::from(mode.bits());
+        let some = none.counted(&blocks, slots);
+        assert_eq!((some.free(), some.free_slots()), (2, 8 * u64::from(SLOTS)));
+        assert_eq!(some.in_area(Area::Low).map(|pool| pool.free), Some(1));
+        let of_mode = some
+            .of_mode(CellMode::Slc)
+            .map(|pool| (pool.free, pool.free_slots));
+        assert_eq!(of_mode, Some((1, u64::from(SLOTS))));
     }
 }

@@ -160,7 +160,8 @@ pub(crate) struct RelocationState {
     /// What host writes wait for that another machine must provide: a superblock, due moves, or the job of a
     /// read.
     pub(crate) host_waits: Waits,
-    /// Of a wait for due moves: slots of other writes, which go on before, whose moves count as due.
+    /// Of a wait for due moves: slots of other writes, which go on before, whose moves count as due. Of several that wait, the
+    /// fewest.
     pub(crate) slots_before: u32,
     /// What the map cache waits for: a superblock.
     pub(crate) map_waits: Waits,

@@ -18,7 +18,7 @@
 //!   superblock, and the host waits. If that is not enough either, the drive has reached its end of life and
 //!   takes no more writes.
 //!
-//! - A declared stream that fills superblocks of the common pool opens one only if after that all of the above is
+//! - A declared stream of copies that fills superblocks of a common pool opens one only if after that all of the above is
 //!   left, whether or not there is garbage now: its pages leave garbage where they lay. A slot of the superblock that
 //!   it has open takes no room, since that was paid for when the superblock was opened. The capacity counts this
 //!   superblock as an empty one ([`super::StreamPlan::kept_slots`]), as it does those of the host and of the map:
@@ -28,15 +28,15 @@
 //!   Of a superblock that relocation fills, that rest was room: it is closed only if what has to be left is left
 //!   without it.
 //!
-//! Relocation has separate streams for data, for map pages and for the cold data of wear leveling (if its scheme
-//! declares that), but they share the room: if no superblock is free, pages of one stream go to the superblock of
+//! Relocation has separate streams for data, for map pages, and for the cold data and the pages read often of wear leveling
+//! (if its scheme declares them), but they share the room: if no superblock is free, pages of one stream go to the superblock of
 //! another. What the open superblocks of these streams hold cannot be cleaned before they are full. So the capacity
 //! counts one superblock for each ([`super::StreamPlan::kept_slots`]): then the superblocks that are full hold garbage
 //! as soon as the room is short.
 //!
 //! A cell mode with a pool of its own has no part in the room: its free superblocks are opened for its stream
 //! alone. A superblock of the pool gives back a whole superblock of the drive's own mode when it has been
-//! emptied, more than it holds. Data that a scheme puts into the pool leave garbage in the common pool and take
+//! emptied, more than it holds. Data that a scheme puts into the pool leave garbage in a common pool and take
 //! no room. A superblock changes to the mode of a pool only if the room stays large enough without it, and if
 //! the slots left hold the capacity; the capacity counts the open and the free superblock of each pool as
 //! empty ([`super::StreamPlan::kept_slots`]). As the very last resort, moved data go to the rest of an open
@@ -257,7 +257,7 @@ impl Place {
         let waits = self.is_paced_after(slots_before);
         if waits {
             let relocation = &mut self.relocation;
-            // The first of those that wait has them all tried again.
+            // All that wait are tried again as soon as the one with the fewest slots before it may go on.
             let also = match relocation.host_waits.has(Wait::Cleaning) {
                 true => relocation.slots_before,
                 false => u32::MAX,
@@ -268,12 +268,11 @@ impl Place {
         waits
     }
 
-    /// Whether a slot of the wordline that the host fills may be padded for commands that wait until it is programmed:
-    /// no other wordline of the host is being programmed, and the padding does not have to wait for moves. It waits as
-    /// a partial write does whose old data are to be read ([`Place::waits_before_merge`]): the `others` slots whose old
-    /// data are being read will take slots of this wordline.
-    pub(crate) fn may_pad(&mut self, others: u32, are_read: bool) -> bool {
-        self.host_only_fills() && !self.waits_for_moves_after(others, are_read)
+    /// Whether padding of the wordline that the host fills has to wait for moves. It waits as a partial write does whose old
+    /// data are to be read ([`Place::waits_before_merge`]): the `others` slots whose old data are being read will take slots
+    /// of this wordline.
+    pub(crate) fn padding_waits(&mut self, others: u32, are_read: bool) -> bool {
+        self.waits_for_moves_after(others, are_read)
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.

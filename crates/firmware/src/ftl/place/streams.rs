@@ -358,7 +358,7 @@ impl Streams {
         self.of_mover().chain(self.of_others()).find(fills)
     }
 
-    /// The declared stream that takes `what`.
+    /// The stream that takes `what`.
     pub(crate) fn that_takes(&self, what: StreamUse) -> Option<StreamId> {
         self.plan.that_takes(what)
     }

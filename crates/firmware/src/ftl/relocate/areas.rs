@@ -27,7 +27,7 @@ impl Relocate {
     ) -> Victims<'a> {
         let shared = &store.shared;
         let blocks = shared.blocks.in_area(area);
-        Victims::after_all(blocks, &shared.config.geometry, outlook)
+        Victims::new(blocks, &shared.config.geometry, outlook)
     }
 
     /// What the instance of `area` would clean after `after` others, and the slots that this yields.

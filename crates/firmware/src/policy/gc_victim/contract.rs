@@ -31,7 +31,7 @@ pub struct Outlook<'a> {
 }
 
 impl Outlook<'_> {
-    /// Whether superblock `block`, whose record is `row`, will be fully programmed and not being emptied.
+    /// Whether superblock `block`, whose record is `row`, will be fully programmed, and nothing empties it.
     pub fn is_at_rest(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
         let is_full = match row.usage {
             SuperblockUse::Full => true,
@@ -55,12 +55,8 @@ pub struct Victims<'a> {
 }
 
 impl<'a> Victims<'a> {
-    /// The superblocks `blocks` of a drive of `geometry`, as they are.
-    pub fn new(blocks: SuperblockView<'a>, geometry: &'a Geometry) -> Victims<'a> {
-        Victims::after_all(blocks, geometry, Outlook::default())
-    }
     /// The superblocks `blocks` of a drive of `geometry`, after all that `outlook` tells.
-    pub fn after_all(
+    pub fn new(
         blocks: SuperblockView<'a>,
         geometry: &'a Geometry,
         outlook: Outlook<'a>,
