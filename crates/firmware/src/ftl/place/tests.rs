@@ -10,7 +10,7 @@ use super::streams::Streams;
 use super::{Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{
-    Drive, SLOTS, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
+    Drive, SLOTS, Silent, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
 };
 use crate::observe::{
     Area, Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse, SuperblockUse,
@@ -772,4 +772,34 @@ fn model_the_low_area_is_kept_while_the_high_one_holds_its_data() {
         *(if holds { &mut kept } else { &mut open }) += 1;
     }
     assert!(kept > 20 && open > 20, "{kept} {open}");
+}
+
+/// A wordline whose last program fails is free where nothing of that part is to be written again: nothing else tells those
+/// who wait for it.
+#[test]
+fn formula_a_wordline_is_free_when_its_last_program_fails() {
+    for ends_well in [true, false] {
+        let mut drive = drive(12, 300, 0);
+        let mut ports = Silent::default();
+        let item = Item {
+            lpn: Lpn(1),
+            expect: None,
+            why: Why::Host { has_merged: false },
+        };
+        let placed = drive.lower.store.take(Ns::ZERO, &item);
+        let programs = drive.lower.commit(placed.expect("the drive is empty"));
+        let store = &mut drive.lower.store;
+        store.start(Ns::ZERO, programs, &mut ports);
+        while store.pad(Ns::ZERO, &mut ports) {}
+        let tags: Vec<u32> = ports.issued.iter().map(|op| op.tag.0).collect();
+        assert_eq!(tags.len(), 2, "one program a die");
+        let mut ended = |tag, ok| {
+            let (place, shared) = (&mut store.place, &mut store.shared);
+            place.programmed(tag, ok, shared, &mut ports)
+        };
+        assert_eq!(
+            [ended(tags[0], true), ended(tags[1], ends_well)],
+            [false, true]
+        );
+    }
 }
