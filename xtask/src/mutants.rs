@@ -119,10 +119,7 @@ pub fn run_task(options: &Options) -> Result<(), String> {
         true => vec![Stage::UnitTests],
         false => bench.stages(),
     };
-    let timeouts = stages
-        .iter()
-        .map(|stage| bench.timeout(*stage))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut timeouts = vec![None; stages.len()];
     let mut score = Score {
         package: subject.name.to_owned(),
         commit: bench.commit.clone(),
@@ -143,12 +140,16 @@ pub fn run_task(options: &Options) -> Result<(), String> {
         // Each batch is spread over the whole crate, so that where the clock stops, what was judged still is.
         let mut names: Vec<String> = drawn.iter().skip(batch).step_by(batches).cloned().collect();
         let judged = names.len();
-        for (stage, timeout) in stages.iter().zip(&timeouts) {
+        for (stage, timeout) in stages.iter().zip(&mut timeouts) {
             if names.is_empty() {
                 break;
             }
+            let timeout = match *timeout {
+                Some(known) => known,
+                None => *timeout.insert(bench.timeout(*stage)?),
+            };
             let begun = Instant::now();
-            let verdicts = bench.judge(*stage, &names, *timeout)?;
+            let verdicts = bench.judge(*stage, &names, timeout)?;
             println!(
                 "batch {} of {batches}: {} mutants judged by {} in {:.0} s, {} missed",
                 batch + 1,
