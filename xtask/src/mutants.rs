@@ -1,9 +1,8 @@
 //! `cargo xtask mutants`: small faults made by cargo-mutants in one crate, and the share of them that tests notice.
 //!
 //! The commit is checked out into `target/mutants/tree`, mutated in place there and compiled with the profile `mutants`,
-//! so that a mutant costs what it changes. Each is judged by the unit tests of its crate first. Those that pass are
-//! judged by all tests that should notice: the crate's own, those of `firstread-testkit` for the crates of a drive, and those
-//! of `firstread-faulty-flash` for the firmware.
+//! so that a mutant costs what it changes. Each is judged by the unit tests of its crate first. A mutant with which they
+//! pass is judged by the crate's other tests, and one of a drive's crates then by tests of `firstread-testkit`.
 //! The score goes into `docs/mutants.md`; `.cargo/mutants.toml` says what is not mutated, and why.
 
 mod score;
@@ -21,7 +20,7 @@ use crate::commands::{command, output, run};
 const DOCUMENT: &str = "docs/mutants.md";
 
 /// Mutants that are judged before the clock is looked at.
-const BATCH: usize = 20;
+const BATCH: usize = 4;
 
 /// A test that takes this many times as long as without a fault has not ended, and at least so long.
 const TIMEOUT_FACTOR: u32 = 5;
@@ -35,39 +34,40 @@ struct Subject {
     name: &'static str,
     /// How cargo finds its unit tests.
     unit_tests: &'static str,
-    /// Packages whose tests should notice a fault, beside its own.
-    others: &'static [&'static str],
+    /// Whether tests of `firstread-testkit` should notice a fault too.
+    asks_testkit: bool,
     /// The share of viable mutants that is to be noticed, in percent.
     aim_pct: u32,
 }
 
-/// Tests of whole drives, and of the firmware on faulty flash.
-const OF_DRIVE: &[&str] = &["firstread-testkit"];
-const OF_FIRMWARE: &[&str] = &["firstread-faulty-flash", "firstread-testkit"];
+const TESTKIT: &str = "firstread-testkit";
+
+/// What the names of the asked tests of `firstread-testkit` contain: all of its tests take too long for a mutant.
+const TESTKIT_FILTERS: [&str; 2] = ["golden_", "sequence_"];
 
 const fn subject(
     name: &'static str,
     unit_tests: &'static str,
-    others: &'static [&'static str],
+    asks_testkit: bool,
     aim_pct: u32,
 ) -> Subject {
     Subject {
         name,
         unit_tests,
-        others,
+        asks_testkit,
         aim_pct,
     }
 }
 
 const SUBJECTS: &[Subject] = &[
-    subject("firstread-core", "--lib", &[], 80),
-    subject("firstread-nand", "--lib", &[], 90),
-    subject("firstread-ecc", "--lib", &[], 80),
-    subject("firstread-firmware", "--lib", OF_FIRMWARE, 90),
-    subject("firstread-workload", "--lib", &[], 80),
-    subject("firstread-drive", "--lib", OF_DRIVE, 90),
-    subject("firstread-session", "--lib", &[], 80),
-    subject("firstread-cli", "--bins", &[], 80),
+    subject("firstread-core", "--lib", false, 80),
+    subject("firstread-nand", "--lib", false, 90),
+    subject("firstread-ecc", "--lib", false, 80),
+    subject("firstread-firmware", "--lib", true, 90),
+    subject("firstread-workload", "--lib", false, 80),
+    subject("firstread-drive", "--lib", true, 90),
+    subject("firstread-session", "--lib", false, 80),
+    subject("firstread-cli", "--bins", false, 80),
 ];
 
 /// Options of the command.
@@ -115,19 +115,16 @@ pub fn run_task(options: &Options) -> Result<(), String> {
     if drawn.is_empty() {
         return Err(format!("shard {} has no mutant", options.shard));
     }
-    let stages: &[Stage] = match options.quick || !bench.has_other_tests() {
-        true => &[Stage::UnitTests],
-        false => &[Stage::UnitTests, Stage::All],
+    let stages = match options.quick {
+        true => vec![Stage::UnitTests],
+        false => bench.stages(),
     };
-    let timeouts = stages
-        .iter()
-        .map(|stage| bench.timeout(*stage))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut timeouts = vec![None; stages.len()];
     let mut score = Score {
         package: subject.name.to_owned(),
         commit: bench.commit.clone(),
         shard: options.shard.clone(),
-        others: subject.others.join(", "),
+        testkit: subject.asks_testkit.then(|| TESTKIT_FILTERS.join(", ")),
         aim_pct: subject.aim_pct,
         mutants: bench.all.len(),
         drawn: drawn.len(),
@@ -143,12 +140,16 @@ pub fn run_task(options: &Options) -> Result<(), String> {
         // Each batch is spread over the whole crate, so that where the clock stops, what was judged still is.
         let mut names: Vec<String> = drawn.iter().skip(batch).step_by(batches).cloned().collect();
         let judged = names.len();
-        for (stage, timeout) in stages.iter().zip(&timeouts) {
+        for (stage, timeout) in stages.iter().zip(&mut timeouts) {
             if names.is_empty() {
                 break;
             }
+            let timeout = match *timeout {
+                Some(known) => known,
+                None => *timeout.insert(bench.timeout(*stage)?),
+            };
             let begun = Instant::now();
-            let verdicts = bench.judge(*stage, &names, *timeout)?;
+            let verdicts = bench.judge(*stage, &names, timeout)?;
             println!(
                 "batch {} of {batches}: {} mutants judged by {} in {:.0} s, {} missed",
                 batch + 1,
@@ -161,7 +162,8 @@ pub fn run_task(options: &Options) -> Result<(), String> {
             score.timeouts += verdicts.timeouts;
             match stage {
                 Stage::UnitTests => score.by_unit_tests += verdicts.caught,
-                Stage::All => score.by_others += verdicts.caught,
+                Stage::Own => score.by_own += verdicts.caught,
+                Stage::Testkit => score.by_testkit += verdicts.caught,
             }
             names = verdicts.missed;
         }
@@ -234,14 +236,18 @@ fn root() -> PathBuf {
 #[derive(Clone, Copy)]
 enum Stage {
     UnitTests,
-    All,
+    /// Tests in the folder `tests` of the crate.
+    Own,
+    /// Those tests of `firstread-testkit` that `TESTKIT_FILTERS` names.
+    Testkit,
 }
 
 impl Stage {
     fn text(self) -> &'static str {
         match self {
             Stage::UnitTests => "unit tests",
-            Stage::All => "all tests",
+            Stage::Own => "the crate's other tests",
+            Stage::Testkit => "tests of firstread-testkit",
         }
     }
 }
@@ -320,10 +326,26 @@ impl Bench {
         cargo
     }
 
-    /// Whether more than its unit tests should notice a fault.
-    fn has_other_tests(&self) -> bool {
+    /// Whose tests judge, in this order.
+    fn stages(&self) -> Vec<Stage> {
+        let mut stages = vec![Stage::UnitTests];
         let folder = self.subject.name.replace("firstread-", "crates/");
-        !self.subject.others.is_empty() || self.tree.join(folder).join("tests").is_dir()
+        if self.tree.join(folder).join("tests").is_dir() {
+            stages.push(Stage::Own);
+        }
+        if self.subject.asks_testkit {
+            stages.push(Stage::Testkit);
+        }
+        stages
+    }
+
+    /// The package, the option that finds the tests of `stage` in it, and what their names contain.
+    fn asked(&self, stage: Stage) -> (&'static str, &'static str, &'static [&'static str]) {
+        match stage {
+            Stage::UnitTests => (self.subject.name, self.subject.unit_tests, &[]),
+            Stage::Own => (self.subject.name, "--test=*", &[]),
+            Stage::Testkit => (TESTKIT, "--test=*", &TESTKIT_FILTERS),
+        }
     }
 
     /// Names of the mutants, all or those of a shard.
@@ -338,20 +360,14 @@ impl Bench {
 
     /// How long the tests of `stage` may take. They have to pass without a fault, and are compiled meanwhile.
     fn timeout(&self, stage: Stage) -> Result<Duration, String> {
+        let (package, targets, filters) = self.asked(stage);
         let mut tests = self.cargo(&["test", "--quiet", "--profile=mutants"]);
-        tests.args(["--package", self.subject.name]);
-        match stage {
-            Stage::UnitTests => tests.arg(self.subject.unit_tests),
-            Stage::All => {
-                let others = self.subject.others.iter().flat_map(|p| ["--package", p]);
-                tests.args(others).arg("--tests")
-            }
-        };
+        tests.args(["--package", package, targets]);
         println!("without a fault: {}", stage.text());
         let mut build = self.cargo(&[]);
         run(build.args(tests.get_args()).arg("--no-run"))?;
         let start = Instant::now();
-        output(&mut tests)?;
+        output(tests.arg("--").args(filters))?;
         let took = start.elapsed();
         println!(
             "without a fault: {} pass in {:.0} s",
@@ -377,20 +393,13 @@ impl Bench {
             .args(["--timeout", &timeout.as_secs().to_string()])
             .arg("--output")
             .arg(&self.reports);
-        match stage {
-            Stage::UnitTests => mutants.arg(format!("--cargo-arg={}", self.subject.unit_tests)),
-            Stage::All => {
-                let others = self
-                    .subject
-                    .others
-                    .iter()
-                    .flat_map(|p| ["--test-package", p]);
-                mutants
-                    .args(["--test-package", self.subject.name])
-                    .args(others)
-                    .arg("--cargo-arg=--tests")
-            }
-        };
+        let (package, targets, filters) = self.asked(stage);
+        mutants
+            .args(["--test-package", package])
+            .arg(format!("--cargo-arg={targets}"))
+            // Behind the first mark stands what cargo test is given, behind the second what the tests are.
+            .args(["--", "--"])
+            .args(filters);
         // What it is to leave out is told as caught before: patterns of names do not hold for every kind of mutant.
         let report = self.reports.join("mutants.out");
         let others: String = self.all.iter().filter(|name| !names.contains(name)).fold(

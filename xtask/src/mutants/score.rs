@@ -11,8 +11,8 @@ pub(super) struct Score {
     pub(super) package: String,
     pub(super) commit: String,
     pub(super) shard: String,
-    /// Packages whose tests were asked beside the crate's own.
-    pub(super) others: String,
+    /// What the names of the tests of `firstread-testkit` contain that were asked beside the crate's own.
+    pub(super) testkit: Option<String>,
     pub(super) aim_pct: u32,
     /// Mutants of the crate, those drawn of them, and those judged of these.
     pub(super) mutants: usize,
@@ -21,7 +21,9 @@ pub(super) struct Score {
     /// Mutants that do not compile.
     pub(super) unviable: usize,
     pub(super) by_unit_tests: usize,
-    pub(super) by_others: usize,
+    /// By the tests in the folder `tests` of the crate.
+    pub(super) by_own: usize,
+    pub(super) by_testkit: usize,
     /// Mutants with which a test did not end, which is noticed.
     pub(super) timeouts: usize,
     pub(super) missed: Vec<String>,
@@ -29,7 +31,7 @@ pub(super) struct Score {
 
 impl Score {
     fn noticed(&self) -> usize {
-        self.by_unit_tests + self.by_others + self.timeouts
+        self.by_unit_tests + self.by_own + self.by_testkit + self.timeouts
     }
 
     fn viable(&self) -> usize {
@@ -58,12 +60,15 @@ impl Score {
     }
 
     fn row(&self) -> String {
-        let others = match self.others.is_empty() {
-            true => "its own",
-            false => &format!("its own, {}", self.others),
+        let (asked, by_testkit) = match &self.testkit {
+            None => ("its own".into(), "–".into()),
+            Some(names) => (
+                format!("its own; of testkit: {names}"),
+                self.by_testkit.to_string(),
+            ),
         };
         format!(
-            "| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} | {} | {} % | {others} | {} |",
+            "| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} | {} | {} | {} % | {asked} | {} |",
             self.package,
             self.mutants,
             self.shard,
@@ -71,7 +76,8 @@ impl Score {
             self.drawn,
             self.unviable,
             self.by_unit_tests,
-            self.by_others,
+            self.by_own,
+            by_testkit,
             self.timeouts,
             self.missed.len(),
             self.share(),
@@ -168,6 +174,24 @@ mod tests {
         // Of no hit in ten it is 1.96² ÷ (10 + 1.96²).
         assert_eq!(rounded(wilson(51, 54)), (8489.0, 9809.0));
         assert_eq!(rounded(wilson(0, 10)), (0.0, 2775.0));
+    }
+
+    #[test]
+    fn golden_a_row_says_which_tests_were_asked() {
+        let mut score = score("drive", &["a", "b"]);
+        let columns = |score: &Score| score.row().matches(" | ").count();
+        let own = columns(&score);
+        assert!(score.row().contains("| 49 | 0 | – | 0 | 2 | 96 % "));
+        assert!(score.row().contains("| its own | c0ffee |"));
+        (score.by_unit_tests, score.by_own, score.by_testkit) = (0, 3, 5);
+        score.testkit = Some("golden_, model_".into());
+        assert!(score.row().contains("| 0 | 3 | 5 | 0 | 2 | 80 % "));
+        assert!(
+            score
+                .row()
+                .contains("| its own; of testkit: golden_, model_ | c0ffee |")
+        );
+        assert_eq!(columns(&score), own);
     }
 
     #[test]

@@ -138,3 +138,96 @@ impl Versions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use firstread_core::Stream;
+    use firstread_firmware::ftl::SMALL_PAGES;
+
+    use super::*;
+
+    /// Both forms against a map of pages: writes, trims of parts of regions, and of ranges with whole regions in them.
+    #[test]
+    fn model_versions_are_those_of_the_last_writes_and_trims() {
+        // Region boundaries of the end of a large drive, whose last region is not whole.
+        let large = SMALL_PAGES + 3 * REGION_PAGES + 100;
+        for (capacity, first) in [(5 * REGION_PAGES, 0), (large, SMALL_PAGES - REGION_PAGES)] {
+            assert_eq!(is_large(capacity), capacity == large);
+            let pages = capacity - first;
+            for seed in 0..6 {
+                let draw = Stream::new(seed).named("versions");
+                let mut versions = Versions::new(capacity);
+                let mut model = BTreeMap::new();
+                for number in 1..400u64 {
+                    let draw = draw.at(number);
+                    let lpn = first + draw.at(0).below(pages);
+                    if draw.at(1).below(3) > 0 {
+                        let version = Version {
+                            number,
+                            trimmed: draw.at(2).below(4) == 0,
+                        };
+                        versions.set(lpn, version);
+                        model.insert(lpn, version);
+                    } else {
+                        let most =
+                            [3, REGION_PAGES, 3 * REGION_PAGES][draw.at(3).below(3) as usize];
+                        // Half of them begin where a region does.
+                        let start = match draw.at(4).below(2) {
+                            0 => lpn,
+                            _ => lpn / REGION_PAGES * REGION_PAGES,
+                        };
+                        let end = (start + 1 + draw.at(5).below(most)).min(capacity);
+                        let end = if draw.at(6).below(2) == 0 {
+                            end
+                        } else {
+                            end.next_multiple_of(REGION_PAGES).min(capacity)
+                        };
+                        versions.trim(start, end, number);
+                        let trimmed = true;
+                        model.extend((start..end).map(|lpn| (lpn, Version { number, trimmed })));
+                    }
+                    for i in 0..20 {
+                        let near = (lpn + i).saturating_sub(10).clamp(first, capacity - 1);
+                        let any = first + draw.at(100 + i).below(pages);
+                        for lpn in [near, any] {
+                            let right = model.get(&lpn).copied();
+                            assert_eq!(
+                                versions.get(lpn),
+                                right,
+                                "seed {seed}, step {number}, page {lpn}"
+                            );
+                        }
+                    }
+                }
+                for lpn in first..capacity {
+                    let right = model.get(&lpn).copied();
+                    assert_eq!(versions.get(lpn), right, "seed {seed}, page {lpn}");
+                }
+            }
+        }
+    }
+
+    /// 34 bits are kept: of two versions the later one is the one that is less than 2^33 ahead.
+    #[test]
+    fn formula_the_later_of_two_versions() {
+        const RANGE: u64 = 1 << 34;
+        for base in [0, 5, RANGE - 3, RANGE, 7 * RANGE + 9] {
+            for ahead in [1, 2, 1000, RANGE / 2 - 1] {
+                let later = base + ahead;
+                assert!(
+                    is_later(later, base) && !is_later(base, later),
+                    "{base} {ahead}"
+                );
+                assert!(
+                    is_later(later % RANGE, base % RANGE),
+                    "{base} {ahead}, kept bits"
+                );
+                assert!(!is_same(later, base), "{base} {ahead}");
+            }
+            assert!(!is_later(base, base) && is_same(base, base));
+            assert!(is_same(base, base + RANGE) && !is_later(base + RANGE, base));
+        }
+    }
+}

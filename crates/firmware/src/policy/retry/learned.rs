@@ -198,3 +198,191 @@ fn index(ctx: &ReadCtx) -> usize {
     let wear = (ctx.pe_cycles as usize / 250).min(WEARS - 1);
     (age * WEARS + wear) * PAGES + ctx.at.page.0 as usize % PAGES
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::{CellMode, Ns, PageAddr, PageType, Stream};
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn ctx(minutes: u64, pe_cycles: u32, page: u8) -> ReadCtx {
+        ReadCtx {
+            now: Ns(0),
+            at: PageAddr {
+                page: PageType(page),
+                ..PageAddr::default()
+            },
+            mode: CellMode::Qlc,
+            pe_cycles,
+            age: Ns(minutes * 60_000_000_000),
+        }
+    }
+
+    fn class(reads: &[(u8, u16, u32)]) -> Class {
+        let mut class = Class::NEW;
+        for &(entry, margin_bits, times) in reads {
+            (0..times).for_each(|_| class.ended(entry, margin_bits));
+        }
+        class
+    }
+
+    /// Bins of age begin at 2, 3, 4, 6, 8, 12, 16, 24 minutes and so on, up to 1.5 * 2^26.
+    #[test]
+    fn model_reads_of_one_age_wear_and_page_type_share_a_class() {
+        let begins: Vec<u64> = (1..27).flat_map(|k| [1 << k, 3 << (k - 1)]).collect();
+        let bin = |minutes: u64| begins.iter().filter(|&&begin| begin <= minutes).count();
+        let ages = [0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 1_439, 1_440, 1_536];
+        let old = [(3 << 25) - 1, 3 << 25, 1 << 27, 1 << 28];
+        let wears = [0, 249, 250, 499, 500, 3_749, 3_750, 3_999, 4_000, 60_000];
+        let mut reads = Vec::new();
+        for minutes in ages.into_iter().chain(old) {
+            for pe_cycles in wears {
+                for page in 0..4 {
+                    let of = (bin(minutes), pe_cycles.min(3_750) / 250, page);
+                    reads.push((ctx(minutes, pe_cycles, page), of));
+                }
+            }
+        }
+        let mut learned = Learned::new();
+        for (a, of_a) in &reads {
+            for (b, of_b) in &reads {
+                let shared = core::ptr::eq(learned.class(a), learned.class(b));
+                assert_eq!(shared, of_a == of_b, "{a:?} and {b:?}");
+            }
+            let at = core::ptr::from_ref(learned.class(a));
+            assert_eq!(core::ptr::from_ref(learned.class_mut(a)), at, "{a:?}");
+        }
+    }
+
+    #[test]
+    fn sequence_sixteen_lessons_and_then_one_in_thirty_two_reads() {
+        let mut class = Class::NEW;
+        for _ in 0..16 {
+            assert!(!class.is_known() && class.is_lesson());
+            class.ended(3, 10);
+        }
+        let lessons: Vec<usize> = (17..=160).filter(|_| class.is_lesson()).collect();
+        assert!(class.is_known());
+        assert_eq!(lessons, [32, 64, 96, 128, 160], "reads that teach");
+    }
+
+    #[test]
+    fn formula_nearly_all_is_all_but_one_in_sixty_four() {
+        let with = |before: u32| class(&[(3, 10, before), (10, 10, 64 - before)]);
+        let goes_past =
+            |class: &Class| [0, 2, 3, 9, 10, 63, 90].map(|e| class.nearly_all_go_past(e));
+        let (t, f) = (true, false);
+        assert_eq!(goes_past(&with(1)), [t, t, t, t, f, f, f]);
+        assert_eq!(goes_past(&with(2)), [t, t, f, f, f, f, f]);
+        assert_eq!(goes_past(&class(&[(90, 10, 20)])), [t, t, t, t, t, f, f]);
+    }
+
+    /// A count has eight bits: the 256th read of a bin halves all bins first.
+    #[test]
+    fn formula_a_full_count_halves_all_of_its_kind() {
+        let mut full = class(&[(1, 7, 100), (2, 500, 155)]);
+        let counts = |class: &Class| {
+            let bins = [1, 2].map(|e| class.ends[e]);
+            (bins, [class.margins[3], class.margins[MARGINS - 1]])
+        };
+        assert_eq!(counts(&full), ([100, 155], [100, 155]));
+        (0..100).for_each(|_| full.ended(2, 500));
+        assert_eq!(counts(&full), ([100, 255], [100, 255]));
+        full.ended(2, 500);
+        assert_eq!(counts(&full), ([50, 128], [50, 128]));
+        full.ended(1, 7);
+        assert_eq!(counts(&full), ([51, 128], [51, 128]));
+    }
+
+    /// Ten reads with a margin of 4 or 5 bits, estimated with half of a read more on each side.
+    #[test]
+    fn formula_a_sense_fails_as_often_as_margins_are_less() {
+        let class = class(&[(1, 4, 6), (2, 5, 4)]);
+        let expected = |reads: f64| (reads / 11.0 * ONE as f64) as u64;
+        let cases = [(1, 0.5), (40, 0.5), (50, 5.5), (55, 8.0), (60, 10.5)];
+        for (added_tenths, reads) in cases {
+            let fails = class.less_margin(added_tenths);
+            assert_eq!(fails, expected(reads), "{added_tenths} tenths of a bit");
+        }
+        assert_eq!(class.less_margin(u16::MAX), expected(10.5));
+        assert_eq!(class.less_margin(0), 0);
+    }
+
+    /// Mean time of a read with `plan`, in floats: a read that would have ended with an entry, but for a short sense,
+    /// ends with a later one as often as a margin drawn anew allows. Behind the last entry it takes one step more.
+    fn mean_ns(class: &Class, times: &[(u64, u16); TIMES], plan: &[u8]) -> f64 {
+        let last = plan.len();
+        let ends = |entry: usize| f64::from(class.ends[entry]) * 32.0 + 1.0;
+        let reads: f64 = (1..=last).map(ends).sum();
+        let (mut ns, mut left, mut behind) = (0.0, reads, 0.0);
+        for (i, &time) in plan.iter().enumerate() {
+            let (step_ns, added_tenths) = times[usize::from(time)];
+            ns += step_ns as f64 * (left + behind);
+            left -= ends(i + 1);
+            behind = (behind + ends(i + 1)) * class.less_margin(added_tenths) as f64 / ONE as f64;
+        }
+        (ns + behind * times[0].0 as f64) / reads
+    }
+
+    /// Every plan of three steps is tried.
+    #[test]
+    fn model_a_plan_is_nearly_the_quickest_of_all() {
+        let (mut sum, mut quickest_sum) = (0.0, 0.0);
+        for seed in 0..60 {
+            let draw = Stream::new(seed).named("plans");
+            let mut class = Class::NEW;
+            for i in 0..100 {
+                let entry = 1 + draw.at(i).at(0).below(3).max(draw.at(i).at(1).below(3)) as u8;
+                let margin_bits = draw.at(i).at(2).below(1 + draw.at(500).below(40)) as u16;
+                class.ended(entry, margin_bits);
+            }
+            class.ended(3, 20);
+            let mut times = [(100_000, 0); TIMES];
+            for i in 1..TIMES {
+                times[i] = (
+                    100_000 - 7_000 * i as u64,
+                    (5 << i) * (1 + draw.at(600).below(4)) as u16,
+                );
+            }
+            class.make_plan(&times);
+            let plan: Vec<u8> = (1..=3).map(|entry| class.planned(entry) as u8).collect();
+            let all = (0..TIMES.pow(3)).map(|n| [n, n / TIMES, n / TIMES.pow(2)]);
+            let all = all.map(|plan| plan.map(|n| (n % TIMES) as u8));
+            let quickest = all
+                .map(|plan| mean_ns(&class, &times, &plan))
+                .fold(f64::MAX, f64::min);
+            let ours = mean_ns(&class, &times, &plan);
+            assert!(
+                ours < 1.02 * quickest,
+                "seed {seed}: {plan:?} takes {ours} ns, {quickest} would do"
+            );
+            (sum, quickest_sum) = (sum + ours, quickest_sum + quickest);
+        }
+        assert!(
+            sum < 1.005 * quickest_sum,
+            "{sum} ns, {quickest_sum} would do"
+        );
+    }
+
+    /// Margins are so wide that no sense fails, or so narrow that every short one does.
+    #[test]
+    fn formula_steps_are_short_where_it_pays() {
+        let mut times = [(100_000, 0); TIMES];
+        for (i, time) in times.iter_mut().enumerate().skip(1) {
+            *time = (100_000 - 5_000 * i as u64, 100);
+        }
+        let shortest = TIMES - 1;
+        let planned = |class: &mut Class| {
+            class.make_plan(&times);
+            [0, 1, 4, 5, 6, 63, 90].map(|entry| class.planned(entry))
+        };
+        let mut wide = class(&[(5, 70, 200)]);
+        let s = shortest;
+        assert_eq!(planned(&mut wide), [0, s, s, s, 0, 0, 0]);
+        let mut narrow = class(&[(5, 0, 200)]);
+        assert_eq!(planned(&mut narrow), [0, s, s, 0, 0, 0, 0]);
+        let mut late = class(&[(90, 0, 200)]);
+        assert_eq!(planned(&mut late), [0, s, s, s, s, 0, 0]);
+    }
+}
