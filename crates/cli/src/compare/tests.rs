@@ -42,7 +42,10 @@ fn by_hand(real: &Summary, slow: u64, lost: u64) -> Summary {
         (99.99, 900 * slow, 20, None),
         (99.999, 2_000 * slow, 2, None),
     ];
-    let mut summary = real.clone();
+    // All time of the slowest by cause: queue, map, cleaning, reserve.
+    let mut values = real.values();
+    values.insert("tail".into(), json!(["3 1000 500 300 150 50"]));
+    let mut summary: Summary = serde_json::from_value(values.into()).unwrap();
     summary.requests = 250_000;
     summary.runtime_ns = 2_000_000_000;
     summary.read = direction(200_000, lost, 100.0 * slow as f64, &percentiles);
