@@ -690,3 +690,6 @@ fn next_command(args: &CompareArgs, words: &[String], results: &[Compared<'_>]) 
     }
     command
 }
+
+#[cfg(test)]
+mod tests;

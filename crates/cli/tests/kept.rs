@@ -554,6 +554,8 @@ fn sequence_an_error_of_a_profile_is_plain_text() {
 
 #[cfg(target_os = "linux")]
 mod signals {
+    use firstread_session::files::ignores_hangup;
+
     use super::*;
 
     /// A job that is longer than any test.
@@ -614,11 +616,18 @@ mod signals {
         }
     }
 
+    /// What is printed of a test that needs SIGHUP, where the tests were started with this signal ignored.
+    const NO_HANGUP: &str = "SKIPPED: the tests run under nohup";
+
     /// A signal that asks to end is like Ctrl-C: what there is is printed and kept. The exit status tells the signal.
     #[test]
     fn sequence_termination_and_hangup_keep_what_there_is() {
         let folder = Folder::new("signals").with("long.fio", LONG);
         for (signal, code) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130)] {
+            if signal == "-HUP" && ignores_hangup() {
+                println!("{NO_HANGUP}: SIGHUP");
+                continue;
+            }
             let mut child = folder.start(&format!("run long.fio --drive bench-4g --out r{code}"));
             if signal == "-HUP" {
                 // As of a terminal that was closed: nothing can be told any more.
@@ -689,6 +698,9 @@ mod signals {
     /// Where the terminal is closed, the signal is what ended the command, not the output that nobody reads.
     #[test]
     fn sequence_a_closed_terminal_ends_a_command_by_its_signal() {
+        if ignores_hangup() {
+            return println!("{NO_HANGUP}: a closed terminal");
+        }
         use std::fs::File;
         use std::os::fd::OwnedFd;
 

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use firstread_session::study::STUDIES;
+use firstread_session::study::plan::{self, Inputs};
 use firstread_session::study::spec::Study;
+use firstread_session::study::{STUDIES, facts};
 
 /// Folder of the repository.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -91,6 +92,26 @@ fn smoke_rows_of_studies_are_those_that_were_collected() {
             own.len(),
             there.len(),
             "{name}: a row that was not collected"
+        );
+    }
+}
+
+/// Points of a shipped study have names of their own, in the quick form and the full one, and each of its facts is known.
+#[test]
+fn smoke_shipped_studies_are_whole() {
+    for (name, text) in STUDIES {
+        let study = Study::parse(name, text).unwrap();
+        let inputs = Inputs::open(&study, None).unwrap();
+        for quick in [false, true] {
+            let (points, _) = plan::points(&study, &inputs, &[], quick).unwrap();
+            let mut files: Vec<String> = points.iter().map(|p| p.run.name.clone()).collect();
+            files.sort();
+            files.dedup();
+            assert_eq!(files.len(), points.len(), "{name}: a file a point");
+        }
+        assert_eq!(
+            facts(&study).unwrap().len(),
+            study.claims.iter().filter(|c| c.fact.is_some()).count()
         );
     }
 }

@@ -393,3 +393,6 @@ fn entries_panel(c: &Characterization, letter: char) -> Panel {
         series,
     }
 }
+
+#[cfg(test)]
+mod tests;

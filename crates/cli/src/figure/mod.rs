@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// Width and pixels of a PNG, its checksums and filters undone by hand.
-    fn decode(png: &[u8]) -> (usize, Vec<[u8; 3]>) {
+    pub(super) fn decode(png: &[u8]) -> (usize, Vec<[u8; 3]>) {
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         let word = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()) as usize;
         let (mut at, mut packed) = (8, Vec::new());
@@ -220,6 +220,89 @@ mod tests {
             assert!(pixels.contains(&[r, g, b]));
         }
         assert_eq!(everything().png(), everything().png());
+    }
+
+    /// A second row: values of both signs, ages that crowd at the end of a logarithmic axis, and a legend of two lines.
+    fn more() -> Figure {
+        let ages = [1.0, 24.0, 168.0, 2232.0, 4464.0, 8928.0];
+        let crowded = Panel {
+            title: "(b) Ages".into(),
+            weight: 2.0,
+            x: Axis {
+                ticks: Ticks::Named(ages.map(|h| (h, format!("{h} h"))).to_vec()),
+                ..Axis::log10("Age (h)")
+            },
+            y: Axis::linear("Change (%)"),
+            series: vec![
+                series(
+                    "a series with a long name",
+                    0,
+                    Mark::Line {
+                        points: vec![[1.0, -30.0], [100.0, 10.0], [9_000.0, 70.0]],
+                        width_px: 2.5,
+                        dash: Dash::Solid,
+                    },
+                ),
+                series(
+                    "another with a name as long",
+                    1,
+                    Mark::Bars {
+                        points: vec![[100.0, -20.0], [1_000.0, 40.0]],
+                        width: 60.0,
+                    },
+                ),
+                series(
+                    "a series with a long name",
+                    0,
+                    Mark::Markers {
+                        points: vec![[100.0, 10.0]],
+                        marker: Marker::Circle,
+                        size_px: 8.0,
+                    },
+                ),
+            ],
+        };
+        let decades = Panel {
+            title: String::new(),
+            weight: 1.0,
+            x: Axis::log10("").between(0.02, 3e9),
+            y: Axis::log10("Pages").between(1.0, 1_000.0),
+            series: vec![series(
+                "a third name of the same length",
+                2,
+                Mark::Markers {
+                    points: vec![[0.05, 2.0], [1e5, 900.0], [1e12, 5.0]],
+                    marker: Marker::Square,
+                    size_px: 6.0,
+                },
+            )],
+        };
+        let row = |weight, panels| Row { weight, panels };
+        Figure {
+            title: String::new(),
+            size_px: (900, 700),
+            rows: vec![
+                row(1.0, vec![crowded, decades]),
+                row(1.5, vec![bars(7_000.0)]),
+            ],
+        }
+    }
+
+    /// What figures look like, but for the outlines of letters. Whoever changes it looks at the pictures too: run with
+    /// `FIRSTREAD_PICTURES` set to a folder.
+    #[test]
+    fn golden_figures() {
+        for (name, figure) in [("everything", everything()), ("more", more())] {
+            if let Some(folder) = std::env::var_os("FIRSTREAD_PICTURES") {
+                let path = std::path::Path::new(&folder).join(format!("{name}.png"));
+                std::fs::write(path, figure.png()).unwrap();
+            }
+            let svg = String::from_utf8(figure.svg()).unwrap();
+            let (head, rest) = svg.split_once("<defs>").unwrap();
+            let (outlines, shapes) = rest.split_once("</defs>").unwrap();
+            let outlines = outlines.matches("<path id=").count();
+            insta::assert_snapshot!(name, format!("{head}{outlines} outlines{shapes}"));
+        }
     }
 
     #[test]

@@ -263,3 +263,6 @@ impl Drop for Simulations {
         self.all.finish_and_clear();
     }
 }
+
+#[cfg(test)]
+mod tests;

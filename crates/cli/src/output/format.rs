@@ -264,6 +264,60 @@ mod tests {
         assert_eq!(bar(1.0 / 32.0, 4), "▏");
     }
 
+    /// Both sides of every bound at which a number is written otherwise.
+    #[test]
+    fn formula_numbers_around_a_change_of_digits_or_units() {
+        assert_eq!(
+            [9.994e3, 9.996e3, 99.94e3, 99.96e3, 999.4e3].map(time),
+            ["9.99 µs", "10.0 µs", "99.9 µs", "100 µs", "999 µs"]
+        );
+        assert_eq!(
+            [59.9e9, 6e10, 1.47e12, 3.6e12, 1.008e14].map(long_time),
+            ["59.9 s", "1 min", "24.5 min", "1 h", "28 h"]
+        );
+        let ages = [1, 999_999_999, 1_000_000_000, 1_500_000_000].map(|ns| age(Ns(ns)));
+        assert_eq!(ages, ["1 ns", "999999999 ns", "1 s", "1500000000 ns"]);
+        let ages =
+            [60, 61, 5_400, 3_600, 86_400, 172_800, 172_860, 259_200].map(|s| age(Ns::from_s(s)));
+        assert_eq!(
+            ages,
+            [
+                "1 min", "61 s", "90 min", "1 h", "24 h", "48 h", "2881 min", "3 d"
+            ]
+        );
+        assert_eq!(
+            [1e15, 2.5e12, 1e9, 1e6, 1e3, 999.0, 999.5].map(si),
+            [
+                "1.00 P", "2.50 T", "1.00 G", "1.00 M", "1.00 k", "999", "1000"
+            ]
+        );
+        assert_eq!([0.0, 1.5, 1e3].map(bytes), ["0 B", "1.50 B", "1.00 kB"]);
+        assert_eq!(
+            [960_000_000_000, 7_680_000_000_000].map(capacity),
+            ["960.0 GB", "7.680 TB"]
+        );
+        assert_eq!(
+            [0.9998, 0.9999, 0.999_91, 0.999_99, 0.999_991].map(share),
+            ["99.98 %", "99.99 %", "99.991 %", "99.999 %", "99.9991 %"]
+        );
+        // Nine decimals are the most.
+        assert_eq!(share(1.0 - 1e-13), "100.000000000 %");
+        assert_eq!([0.01, 0.0099, 1.0].map(ratio), ["0.01", "9.9e-3", "1.00"]);
+        assert_eq!(rare(0.029), "2.9e-2");
+        assert_eq!(change(200.0, 100.0), "+100.0 %");
+        assert_eq!(change(5.0, 0.0), "");
+        let changes = [100.04, 100.06, 99.96, 99.94].map(|value| change(value, 100.0));
+        assert_eq!(changes, ["0.0 %", "+0.1 %", "0.0 %", "-0.1 %"]);
+        assert_eq!(plus_minus(0.004), "± 0.40 %");
+        assert_eq!(range("312 µs", "340 µs"), "312 … 340 µs");
+        assert_eq!(range("312 µs", "1.20 ms"), "312 µs … 1.20 ms");
+        assert_eq!(range("3", "4"), "3 … 4");
+        assert_eq!(
+            [-1.0, 0.0, 7.0 / 16.0, 1.0, 2.0].map(|v| bar(v, 2)),
+            ["", "", "▉", "██", "██"]
+        );
+    }
+
     #[test]
     fn golden_table() {
         let rows = [["a", "1"], ["bcd", "22"]].map(|row| row.map(String::from).to_vec());
@@ -271,6 +325,16 @@ mod tests {
             table(" ", &[Side::Left, Side::Right], &rows),
             " a     1\n bcd  22\n"
         );
+        // A row may be short, and a column is as wide as what it shows, in characters.
+        let rows = [vec!["µµµ".to_owned()], vec!["a".into(), "b".into()]];
+        assert_eq!(
+            table("", &[Side::Right, Side::Left], &rows),
+            "µµµ\n  a  b\n"
+        );
+        // A line of 100 characters fits; one of 101 does not.
+        let two = |n: usize| wrap(&format!("{} {}", "a".repeat(n), "b".repeat(49)), "- ", "  ");
+        assert_eq!(two(48).lines().map(str::len).collect::<Vec<_>>(), [100]);
+        assert_eq!(two(49).lines().map(str::len).collect::<Vec<_>>(), [51, 51]);
         let long = "word ".repeat(30);
         let wrapped = wrap(&long, "- ", "  ");
         assert_eq!(

@@ -593,3 +593,6 @@ pub fn wall(of: &Map<String, Value>) -> String {
         si(number("requests_per_wall_second")),
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -778,4 +778,138 @@ mod tests {
         assert_eq!(area.unwrap(), [[1.0, 25.0, 74.0], [24.0, 25.0, 74.0]]);
         assert_eq!(panel.y.label, "Mean latency: reduction (%)");
     }
+
+    /// Points by hand of a study of variants `a` and `b` at two ages: IOPS 10, 20, 30, 40 on average, with drives one below and
+    /// above.
+    fn of_variants(figure: &str) -> Figure {
+        let text = include_str!("../../../session/src/study/small.toml").replacen(
+            "x = \"age\", y = [\"iops\", \"mean_us\"]",
+            figure,
+            1,
+        );
+        let study = Study::parse("t", &text).unwrap();
+        let experiment = &study.experiments[0];
+        let mut points = Points::default();
+        for (i, at) in Coordinates::all(experiment, false).into_iter().enumerate() {
+            for drive in [-1.0, 1.0] {
+                let value = 10.0 * (i + 1) as f64 + drive;
+                let metrics = [("iops".to_owned(), value.into())];
+                points.add("one", at.clone(), metrics.into_iter().collect());
+            }
+        }
+        draw(experiment, &points, false)
+    }
+
+    /// Student's factor of two drives is 12.706, and their deviation from the mean by √2 is one: half an interval.
+    const HALF: f64 = 12.706;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-3
+    }
+
+    /// Bars of a category stand side by side over eight tenths of its width, each with a whisker.
+    #[test]
+    fn formula_bars_of_a_category_share_its_width() {
+        let figure = of_variants("x = \"variant\", series = \"age\", y = [\"iops\"]");
+        assert_eq!(figure.size_px, (TWO_COLUMNS_PX, 590));
+        let panel = &figure.rows[0].panels[0];
+        assert_eq!(panel.x.range, Some((-0.5, 1.5)));
+        let names = [(0.0, "a".to_owned()), (1.0, "b".to_owned())];
+        assert_eq!(panel.x.ticks, Ticks::Named(names.to_vec()));
+        let bars = panel.series.iter().filter_map(|s| match &s.mark {
+            Mark::Bars { points, width } => Some((s.name.as_str(), points.clone(), *width)),
+            _ => None,
+        });
+        let bars: Vec<_> = bars.collect();
+        assert_eq!(bars.len(), 2);
+        for ((name, points, width), (expected, shift, values)) in bars
+            .iter()
+            .zip([("2h", -0.2, [10.0, 30.0]), ("28h", 0.2, [20.0, 40.0])])
+        {
+            assert_eq!(*name, expected);
+            assert!(near(*width, 0.4 * 0.94), "{width}");
+            for (i, point) in points.iter().enumerate() {
+                assert!(near(point[0], i as f64 + shift), "{points:?}");
+                assert!(near(point[1], values[i]), "{points:?}");
+            }
+        }
+        let whiskers = panel.series.iter().filter_map(|s| match &s.mark {
+            Mark::Line { points, .. } => {
+                Some([points[0][0], points[0][1], points[1][0], points[1][1]])
+            }
+            _ => None,
+        });
+        let whiskers: Vec<_> = whiskers.collect();
+        // No metric is negative: the interval of the first ends at zero.
+        let expected = [
+            [-0.2, 0.0, -0.2, 10.0 + HALF],
+            [0.8, 30.0 - HALF, 0.8, 30.0 + HALF],
+            [0.2, 20.0 - HALF, 0.2, 20.0 + HALF],
+            [1.2, 40.0 - HALF, 1.2, 40.0 + HALF],
+        ];
+        assert_eq!(whiskers.len(), expected.len());
+        for (got, expected) in whiskers.iter().zip(expected) {
+            assert!(
+                got.iter().zip(expected).all(|(a, b)| near(*a, b)),
+                "{got:?} {expected:?}"
+            );
+        }
+    }
+
+    /// Rows from the top, series a little above and below their row; lines through the first variant.
+    #[test]
+    fn formula_rows_across_lie_from_the_top() {
+        let figure = of_variants(
+            "across = true, x = \"variant\", series = \"age\", y = [\"iops\", \"mean_us\"]",
+        );
+        // Two rows of 34 pixels; no latency was measured.
+        assert_eq!(figure.size_px, (TWO_COLUMNS_PX, 130 + 110 + 68));
+        assert_eq!((figure.rows.len(), figure.rows[0].panels.len()), (1, 1));
+        let panel = &figure.rows[0].panels[0];
+        assert_eq!(panel.y.range, Some((-0.7, 1.7)));
+        let names = [(1.0, "a".to_owned()), (0.0, "b".to_owned())];
+        assert_eq!(panel.y.ticks, Ticks::Named(names.to_vec()));
+        let mut markers = Vec::new();
+        let mut lines = Vec::new();
+        for series in &panel.series {
+            match &series.mark {
+                Mark::Markers { points, .. } => {
+                    markers.push((series.name.as_str(), points.clone()))
+                }
+                Mark::Verticals { at, .. } => lines.extend(at.iter().copied()),
+                _ => {}
+            }
+        }
+        assert_eq!(lines, [10.0, 20.0]);
+        assert_eq!(
+            markers,
+            [
+                ("2h", vec![[10.0, 1.125], [30.0, 0.125]]),
+                ("28h", vec![[20.0, 0.875], [40.0, -0.125]])
+            ]
+        );
+    }
+
+    /// Along numbers a line has its band, its markers, and a range of a twentieth beyond the highest end where all panels
+    /// share it.
+    #[test]
+    fn formula_lines_along_numbers_have_bands() {
+        let figure = of_variants("x = \"age\", y = [\"iops\"], same_y = true");
+        let panel = &figure.rows[0].panels[0];
+        let (low, high) = panel.y.range.unwrap();
+        assert!(low == 0.0 && near(high, 1.05 * (40.0 + HALF)), "{high}");
+        let [band, line, markers, ..] = &panel.series[..] else {
+            panic!("{panel:?}");
+        };
+        let Mark::Band { points, .. } = &band.mark else {
+            panic!("{band:?}");
+        };
+        assert_eq!((points[0][0], points[0][1], points[1][0]), (2.0, 0.0, 28.0));
+        assert!(near(points[0][2], 10.0 + HALF) && near(points[1][1], 20.0 - HALF));
+        assert_eq!((line.name.as_str(), markers.name.as_str()), ("a", "a"));
+        assert_eq!(panel.series.len(), 6);
+        let figure = of_variants("x = \"age\", y = [\"iops\"], log_x = true");
+        let panel = &figure.rows[0].panels[0];
+        assert_eq!(panel.x.range, Some((1.6, 35.0)));
+    }
 }

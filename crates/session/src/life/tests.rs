@@ -269,3 +269,26 @@ fn formula_passes_of_a_trace_follow_one_another() {
     assert_eq!(after[4..6], [7_000_000_000, 10_000_000_000]);
     assert_eq!(after[7..9], [12_000_000_000, 15_000_000_000]);
 }
+
+/// Of three bytes moved by wear levelling in ten of flash, at a wear rate of four, three quarters are of the rate: a
+/// quarter of the cycles stands for all.
+#[test]
+fn formula_corrected_amplification_takes_levelling_as_at_a_rate_of_one() {
+    let mut lived = lived(&life(WRITES, "bytes=5MB"), 1);
+    lived.write_amplification = 2.0;
+    lived.moved = [0.5; firstread_firmware::observe::OWNERS];
+    lived.moved[firstread_firmware::observe::Owner::Wear as usize] = 0.3;
+    assert_eq!(lived.corrected_amplification(), 2.0);
+    assert_eq!(lived.corrected(), 1.0);
+    lived.rate = 4;
+    assert!((lived.corrected_amplification() - 1.775).abs() < 1e-12);
+    assert!((lived.corrected() - 2.0 / 1.775).abs() < 1e-12);
+    let last = lived.samples.last_mut().unwrap();
+    let n = last.blocks.pe_cycles.len();
+    last.blocks.retired = vec![false; n];
+    last.blocks.pe_cycles = (0..n as u32).collect();
+    assert_eq!(mean_wear(last), (n - 1) as f64 / 2.0);
+    // A superblock that is retired counts no more.
+    last.blocks.retired[n - 1] = true;
+    assert_eq!(mean_wear(last), (n - 2) as f64 / 2.0);
+}

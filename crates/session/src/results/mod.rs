@@ -399,3 +399,6 @@ pub fn config(setup: &Setup) -> Value {
     }
     config
 }
+
+#[cfg(test)]
+mod tests;

@@ -396,3 +396,251 @@ fn check_band(
         false => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bands that mean something, and those that do not: an effect that may be none, no effect that has to be one, ends in
+    /// the wrong order, and a high end of more than three times the low one without a reason.
+    #[test]
+    fn formula_bands_that_a_claim_may_have() {
+        use super::Effect::{Effect, NoEffect};
+        let band = |low: f64, high: f64| [low.to_string(), high.to_string()];
+        let passes = |low, high, none: &str| {
+            Err(StudyError::NoEffectPasses {
+                band: band(low, high),
+                none: none.into(),
+            })
+        };
+        let misses = |low, high, none: &str| {
+            Err(StudyError::NoEffectMisses {
+                band: band(low, high),
+                none: none.into(),
+            })
+        };
+        for (kind, claims, [low, high], wide, expected) in [
+            (Kind::Value, Effect, [2.0, 6.0], false, Ok(())),
+            (Kind::Value, Effect, [2.0, 2.0], false, Ok(())),
+            (
+                Kind::Value,
+                Effect,
+                [2.0, 6.1],
+                false,
+                Err(StudyError::Wide(band(2.0, 6.1))),
+            ),
+            (Kind::Value, Effect, [2.0, 6.1], true, Ok(())),
+            (
+                Kind::Value,
+                Effect,
+                [6.0, 2.0],
+                false,
+                Err(StudyError::Band),
+            ),
+            (
+                Kind::Value,
+                Effect,
+                [f64::NAN, 2.0],
+                false,
+                Err(StudyError::Band),
+            ),
+            (
+                Kind::Value,
+                Effect,
+                [1.0, f64::INFINITY],
+                true,
+                Err(StudyError::Band),
+            ),
+            // From below zero up, all sizes of an effect pass.
+            (
+                Kind::Value,
+                Effect,
+                [0.0, 1.0],
+                false,
+                Err(StudyError::Wide(band(0.0, 1.0))),
+            ),
+            (
+                Kind::Value,
+                Effect,
+                [-2.0, -1.0],
+                false,
+                Err(StudyError::Wide(band(-2.0, -1.0))),
+            ),
+            (Kind::Value, NoEffect, [0.0, 1.0], false, Ok(())),
+            (
+                Kind::Value,
+                NoEffect,
+                [0.5, 1.0],
+                false,
+                misses(0.5, 1.0, "0"),
+            ),
+            (Kind::Ratio, Effect, [1.1, 2.0], false, Ok(())),
+            (
+                Kind::Ratio,
+                Effect,
+                [0.9, 2.0],
+                false,
+                passes(0.9, 2.0, "1"),
+            ),
+            (Kind::Ratio, NoEffect, [0.9, 1.1], false, Ok(())),
+            (
+                Kind::Ratio,
+                NoEffect,
+                [1.1, 1.2],
+                false,
+                misses(1.1, 1.2, "1"),
+            ),
+            (
+                Kind::Reduction,
+                Effect,
+                [-5.0, 5.0],
+                false,
+                passes(-5.0, 5.0, "0"),
+            ),
+            (Kind::Reduction, Effect, [20.0, 40.0], false, Ok(())),
+            (Kind::Increase, NoEffect, [-5.0, 5.0], false, Ok(())),
+            (
+                Kind::Increase,
+                Effect,
+                [0.0, 5.0],
+                true,
+                passes(0.0, 5.0, "0"),
+            ),
+        ] {
+            let got = check_band([low, high], kind, claims, wide);
+            assert_eq!(got, expected, "{kind:?} {claims:?} {low} {high} {wide}");
+        }
+    }
+
+    fn claim(more: &str) -> Claim {
+        toml::from_str(&format!("id = \"c\"\nsays = \"s\"\nunit = \"x\"\n{more}")).unwrap()
+    }
+
+    const POINTS: &str = "published = \"2\"\nband = [1.5, 2.5]\npoints = { experiment = \"e\", metric = \"iops\" }\n";
+    const FACT: &str = "fact = { name = \"f\", variant = \"v\" }\n";
+    const OPEN: &str = "open = { sentence = \"s\", grid = { variant = [\"a\", \"b\"] } }\n";
+    const ALSO: &str = "also = [{ says = \"s\", unit = \"x\", band = [1.0, 2.0], points = { experiment = \"e\" } }]\n";
+
+    /// A claim is measured in one way and judged in one way; what needs words has some.
+    #[test]
+    fn sequence_claims_that_are_refused() {
+        let no_words = |key| Err(StudyError::NoWords(key));
+        let of_points = |more: &str| format!("{POINTS}{more}");
+        for (text, expected) in [
+            (of_points(""), Ok(())),
+            (of_points(OPEN), Ok(())),
+            (of_points(ALSO), Ok(())),
+            (of_points("fitted = \"p\""), Ok(())),
+            (of_points("not_comparable = \"p\""), Ok(())),
+            ("published = \"2\"\ninput = \"p\"".to_owned(), Ok(())),
+            ("not_comparable = \"p\"".to_owned(), Ok(())),
+            (
+                format!("published = \"2\"\nband = [1.5, 2.5]\n{FACT}"),
+                Ok(()),
+            ),
+            (String::new(), Err(StudyError::HowMeasured)),
+            (of_points(FACT), Err(StudyError::HowMeasured)),
+            (of_points("input = \"p\""), Err(StudyError::HowMeasured)),
+            (format!("{FACT}input = \"p\""), Err(StudyError::HowMeasured)),
+            (of_points("wide = \" \""), no_words("wide")),
+            (of_points("fitted = \"\""), no_words("fitted")),
+            (of_points("falsified_by = \"\""), no_words("falsified_by")),
+            ("input = \" \"".to_owned(), no_words("input")),
+            (
+                of_points(
+                    "before = { version = \"1\", measured = \"\", verdict = \"v\", why = \" \" }",
+                ),
+                no_words("before.why"),
+            ),
+            (
+                of_points("fitted = \"p\"\nnot_comparable = \"p\""),
+                Err(StudyError::TwoVerdicts),
+            ),
+            (
+                of_points(&format!("fitted = \"p\"\n{OPEN}")),
+                Err(StudyError::TwoVerdicts),
+            ),
+            (
+                of_points(&format!("not_comparable = \"p\"\n{OPEN}")),
+                Err(StudyError::TwoVerdicts),
+            ),
+            (
+                POINTS.replace("band = [1.5, 2.5]\n", ""),
+                Err(StudyError::NoBand),
+            ),
+            (
+                "input = \"p\"\nband = [1.0, 2.0]".to_owned(),
+                Err(StudyError::NothingToJudge),
+            ),
+            (
+                format!("input = \"p\"\n{OPEN}"),
+                Err(StudyError::NothingToJudge),
+            ),
+            (
+                format!("input = \"p\"\n{ALSO}"),
+                Err(StudyError::NothingToJudge),
+            ),
+            (
+                POINTS.replace("published = \"2\"\n", ""),
+                Err(StudyError::Unfalsifiable),
+            ),
+            (
+                POINTS.replace("published = \"2\"\n", "falsified_by = \"f\"\n"),
+                Ok(()),
+            ),
+            (
+                format!("published = \"2\"\nband = [1.5, 2.5]\n{FACT}{ALSO}"),
+                Err(StudyError::AlsoPoints),
+            ),
+            (
+                format!("published = \"2\"\nband = [1.5, 2.5]\n{FACT}{OPEN}"),
+                Err(StudyError::OpenPoints),
+            ),
+            (
+                of_points(&ALSO.replace("unit", "wide = \" \", unit")),
+                no_words("also.wide"),
+            ),
+            (
+                of_points(&ALSO.replace("[1.0, 2.0]", "[1.0, 3.1]")),
+                Err(StudyError::Wide(["1".into(), "3.1".into()])),
+            ),
+            (
+                of_points(&OPEN.replace("\"s\"", "\" \"")),
+                no_words("open.sentence"),
+            ),
+            (
+                of_points(&OPEN.replace(", \"b\"", "")),
+                Err(StudyError::NoChoice),
+            ),
+        ] {
+            assert_eq!(claim(&text).check(), expected, "{text}");
+        }
+    }
+
+    /// The last coordinate runs fastest; a coordinate that is given is no phase any more.
+    #[test]
+    fn sequence_combinations_and_what_they_make_of_a_source() {
+        let grid: BTreeMap<Dimension, Vec<String>> =
+            toml::from_str("variant = [\"a\", \"b\"]\nage = [\"1h\", \"2h\", \"3h\"]").unwrap();
+        let all: Vec<String> = combinations(&grid)
+            .map(|at| at.values().cloned().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(all, ["a 1h", "a 2h", "a 3h", "b 1h", "b 2h", "b 3h"]);
+        assert_eq!(combinations(&BTreeMap::new()).count(), 1);
+
+        let from: FromPoints = toml::from_str(
+            "experiment = \"e\"\nmetrics = [\"m\", \"n\"]\nof = { variant = \"a\" }\n\
+             phases = { age = [\"1h\"], fill = [\"50%\"] }",
+        )
+        .unwrap();
+        assert_eq!(from.metrics(), ["m", "n"]);
+        let at = BTreeMap::from([(Dimension::Age, "2h".to_owned())]);
+        let here = from.at(&at, None);
+        assert_eq!((here.experiment.as_str(), here.of.len()), ("e", 2));
+        assert_eq!(here.of[&Dimension::Age], "2h");
+        assert_eq!(here.phases.keys().collect::<Vec<_>>(), [&Dimension::Fill]);
+        let elsewhere = from.at(&at, Some(&"f".to_owned()));
+        assert_eq!(elsewhere.experiment, "f");
+        assert!(elsewhere.phases.is_empty());
+    }
+}

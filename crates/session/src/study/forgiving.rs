@@ -124,3 +124,71 @@ impl<'de> Deserialize<'de> for Scale {
         from.deserialize_any(NumberOrBoth)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Row {
+        #[serde(deserialize_with = "values")]
+        values: Vec<String>,
+        #[serde(deserialize_with = "parsed")]
+        parsed: u32,
+        scale: Scale,
+    }
+
+    fn row(values: &str, parsed: &str, scale: &str) -> Result<Row, String> {
+        toml::from_str(&format!(
+            "values = {values}\nparsed = {parsed}\nscale = {scale}"
+        ))
+        .map_err(|e| e.to_string())
+    }
+
+    /// All ways of writing the same, and what is not a way of it.
+    #[test]
+    fn sequence_one_or_many_numbers_or_texts() {
+        for (text, expected) in [
+            ("\"28h\"", &["28h"][..]),
+            ("7", &["7"]),
+            ("-7", &["-7"]),
+            ("0.5", &["0.5"]),
+            ("[\"a\", 3, 1.5]", &["a", "3", "1.5"]),
+            ("[]", &[]),
+        ] {
+            assert_eq!(row(text, "1", "1").unwrap().values, expected, "{text}");
+        }
+        assert_eq!(row("1", "42", "1").unwrap().parsed, 42);
+        assert_eq!(row("1", "\"42\"", "1").unwrap().parsed, 42);
+        for (values, parsed, scale, part) in [
+            ("true", "1", "1", "a value or a list of values"),
+            ("[true]", "1", "1", "text or a number"),
+            ("1", "true", "1", "text or a number"),
+            ("1", "-1", "1", "invalid digit"),
+            ("1", "1", "-1", "is not below 0"),
+            ("1", "1", "2.5", "2.5 is no whole number"),
+            ("1", "1", "-1.0", "-1 is no whole number"),
+            ("1", "1", "2e15", "2000000000000000 is no whole number"),
+            ("1", "1", "\"many\"", "{ full = N, quick = N }"),
+            ("1", "1", "{ quick = 1 }", "missing field `full`"),
+            ("1", "1", "{ full = 1, slow = 2 }", "unknown field `slow`"),
+        ] {
+            let error = row(values, parsed, scale).err().unwrap();
+            assert!(error.contains(part), "{values} {parsed} {scale}: {error}");
+        }
+    }
+
+    #[test]
+    fn formula_a_scale_of_one_number_is_both() {
+        for (text, full, quick) in [
+            ("5", 5, 5),
+            ("1e6", 1_000_000, 1_000_000),
+            ("0", 0, 0),
+            ("{ full = 5 }", 5, 5),
+            ("{ full = 5, quick = 2 }", 5, 2),
+        ] {
+            let scale = row("1", "1", text).unwrap().scale;
+            assert_eq!((scale.of(false), scale.of(true)), (full, quick), "{text}");
+        }
+    }
+}

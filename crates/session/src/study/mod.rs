@@ -128,29 +128,9 @@ pub fn facts(study: &Study) -> Result<BTreeMap<String, f64>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::Inputs;
 
     /// A study that is whole and small.
     pub const SMALL: &str = include_str!("small.toml");
-
-    #[test]
-    fn smoke_shipped_studies_are_whole() {
-        for (name, text) in STUDIES {
-            let study = Study::parse(name, text).unwrap();
-            let inputs = Inputs::open(&study, None).unwrap();
-            for quick in [false, true] {
-                let (points, _) = plan::points(&study, &inputs, &[], quick).unwrap();
-                let mut files: Vec<String> = points.iter().map(|p| p.run.name.clone()).collect();
-                files.sort();
-                files.dedup();
-                assert_eq!(files.len(), points.len(), "{name}: a file a point");
-            }
-            assert_eq!(
-                facts(&study).unwrap().len(),
-                study.claims.iter().filter(|c| c.fact.is_some()).count()
-            );
-        }
-    }
 
     /// A shipped study says itself which schemes its drives have where a drive's default may change.
     #[test]
