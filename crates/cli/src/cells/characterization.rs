@@ -509,6 +509,16 @@ mod tests {
         }
     }
 
+    /// Of two hundred values two lie above it; of fewer than a hundred none does.
+    #[test]
+    fn formula_what_99_percent_do_not_exceed() {
+        let of = |n: u32| p99((1..=n).rev().map(f64::from).collect());
+        assert_eq!(
+            [1, 2, 50, 99, 100, 101, 200].map(of),
+            [1.0, 2.0, 50.0, 99.0, 99.0, 100.0, 198.0]
+        );
+    }
+
     #[test]
     fn formula_the_density_of_all_states_is_one() {
         let c = measure("ct-qlc-176l", CellMode::Qlc, 1);

@@ -136,3 +136,110 @@ const fn in_words(owner: Owner) -> &'static str {
         Owner::Return => "out of the low wearing area",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::Ns;
+    use firstread_drive::stats::Written;
+    use firstread_drive::{BurnIn, EndOfLife};
+    use firstread_firmware::observe::Counters;
+    use firstread_session::{BurnInSetup, Input, Simulation};
+
+    use super::*;
+
+    /// A run of fifty requests by `job`, whose counts a test sets.
+    fn short_run(job: &str) -> (Setup, Outcome) {
+        let setup = Simulation {
+            drive: "bench-4g".into(),
+            limit: Some(50),
+            burn_in: Some(BurnInSetup::BY_ITSELF),
+            ..Simulation::of(Input::job_file("load", job.to_owned()).unwrap())
+        };
+        let mut setup = setup.setup().unwrap();
+        let burn_in = setup.burn_in.take();
+        let mut outcome = setup.simulate().unwrap();
+        setup.burn_in = burn_in;
+        outcome.stats.counters = Counters::default();
+        outcome.stats.buffered_bytes = 0;
+        outcome.stats.amplification.estimate = None;
+        outcome.stats.amplification.theory = None;
+        (setup, outcome)
+    }
+
+    #[test]
+    fn golden_what_writes_of_counts_by_hand_cost() {
+        let (setup, mut outcome) = short_run("[a]\nrw=randwrite\nbs=4k\nnorandommap\n");
+        assert_eq!(lines(&setup, &outcome), "");
+        assert_eq!(amplification(&outcome), "");
+        outcome.stats.amplification.not_steady = Some(NotSteady::FewErases(3, 1_200));
+        let c = &mut outcome.stats.counters;
+        (c.host_slots_written, c.host_bytes_written) = (10, 40_960);
+        (c.slots_programmed, c.erases) = (20, 7);
+        assert_eq!(amplification(&outcome), "not steady");
+        assert_eq!(
+            lines(&setup, &outcome),
+            "write amplification: not in a steady state, 3 of the 1,200 superblocks erased that it takes
+  the host wrote 41.0 kB, flash was programmed with 81.9 kB; 7 superblocks erased
+  random writes without a random map: each block is drawn anew
+"
+        );
+        outcome.stats.amplification.theory = Some(2.5);
+        outcome.stats.buffered_bytes = 8_192;
+        let c = &mut outcome.stats.counters;
+        c.slots_moved_by[Owner::Gc as usize] = 5;
+        c.slots_moved_by[Owner::Return as usize] = 1_000;
+        assert_eq!(
+            lines(&setup, &outcome),
+            "write amplification: not in a steady state, 3 of the 1,200 superblocks erased that it takes; by theory 2.50 \
+             under the overwrites of --precondition
+  the host wrote 41.0 kB (8.19 kB of them in the write buffer), flash was programmed with 81.9 kB; 7 superblocks erased
+  pages moved: 5 by garbage collection, 1,000 out of the low wearing area
+  random writes without a random map: each block is drawn anew
+"
+        );
+        // Moves without a write of the host are told too.
+        outcome.stats.counters = Counters::default();
+        outcome.stats.counters.slots_moved = 1;
+        assert!(lines(&setup, &outcome).contains("the host wrote 0 B"));
+    }
+
+    #[test]
+    fn golden_how_a_burn_in_ended() {
+        let (setup, mut outcome) = short_run("[a]\nrw=randread\nbs=4k\n");
+        assert_eq!(burn_in(&setup, &outcome), "");
+        let mut amplification = outcome.stats.amplification;
+        amplification.erases = 4_321;
+        let mut told = |ended| {
+            outcome.burn_in = Some(BurnIn {
+                written: Written::default(),
+                drive_writes: 1.25,
+                requests: 1,
+                passes: 2,
+                power_cuts: 0,
+                time: Ns::from_h(2),
+                amplification,
+                ended,
+            });
+            burn_in(&setup, &outcome)
+        };
+        let head = "burnt in by load: 1.25 drive writes, 4,321 superblocks erased, 2 h simulated; ";
+        for (ended, tail) in [
+            (
+                BurnInEnd::Limit,
+                "NOT in a steady state at its limit (--burn-in-limit): what follows is of a transient",
+            ),
+            (BurnInEnd::Interrupted, "then interrupted"),
+            (
+                BurnInEnd::EndOfLife(EndOfLife {
+                    written: 1,
+                    blocks: 2,
+                    retired: 0,
+                    failed: 0,
+                }),
+                "then the drive took no more writes",
+            ),
+        ] {
+            assert_eq!(told(ended), format!("{head}{tail}\n"));
+        }
+    }
+}
