@@ -98,7 +98,7 @@ fn with_results(by: [[(u64, u64); 2]; 2], check: impl FnOnce(Vec<Compared<'_>>))
         watch: &Simulations::new(points.len()),
     };
     let kept = matrix.kept_with_pages(&store, summary, run_pages).unwrap();
-    let mut runs = kept::runs(&points, &kept).unwrap();
+    let mut runs = runs(&points, &kept).unwrap();
     for (run, (slow, lost)) in runs.iter_mut().zip(by.concat()) {
         run.summary = by_hand(&run.summary, slow, lost);
     }

@@ -339,11 +339,9 @@ mod tests {
             }
             class.ended(3, 20);
             let mut times = [(100_000, 0); TIMES];
-            for i in 1..TIMES {
-                times[i] = (
-                    100_000 - 7_000 * i as u64,
-                    (5 << i) * (1 + draw.at(600).below(4)) as u16,
-                );
+            for (i, time) in times.iter_mut().enumerate().skip(1) {
+                let adds = (5 << i) * (1 + draw.at(600).below(4)) as u16;
+                *time = (100_000 - 7_000 * i as u64, adds);
             }
             class.make_plan(&times);
             let plan: Vec<u8> = (1..=3).map(|entry| class.planned(entry) as u8).collect();
