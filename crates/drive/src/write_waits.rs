@@ -234,4 +234,36 @@ mod tests {
             }
         }
     }
+
+    /// Two writes wait when power is cut, the first one from when the waits were added up last. Writes after power-on
+    /// get the same breakdowns, and are charged with their own time alone.
+    #[test]
+    fn powerloss_writes_that_waited_are_not_charged_again() {
+        let mut breakdowns = Breakdowns::new(2);
+        let mut waits = WriteWaits::new(2);
+        waits.wait_for(Ns(10), Some(Wait::Cleaning), &mut breakdowns);
+        for now in [10, 13] {
+            let id = breakdowns.open(Ns(now));
+            waits.join(Ns(now), id, &mut breakdowns);
+        }
+        waits.clear();
+        breakdowns.close_all();
+        let first = breakdowns.open(Ns(100));
+        waits.join(Ns(100), first, &mut breakdowns);
+        let second = breakdowns.open(Ns(102));
+        waits.join(Ns(102), second, &mut breakdowns);
+        waits.leave(Ns(107), first, &mut breakdowns);
+        waits.wait_for(Ns(111), Some(Wait::Map), &mut breakdowns);
+        waits.leave(Ns(112), second, &mut breakdowns);
+        let charged = |ns_by: &[(Cause, u64)]| {
+            let mut ns = [0; CAUSES];
+            ns_by
+                .iter()
+                .for_each(|(cause, by)| ns[*cause as usize] = *by);
+            ns
+        };
+        let of = |id: BreakdownId| breakdowns[id].ns_by_cause;
+        assert_eq!(of(first), charged(&[(Cause::Queue, 7)]));
+        assert_eq!(of(second), charged(&[(Cause::Queue, 9), (Cause::Map, 1)]));
+    }
 }

@@ -82,6 +82,29 @@ fn failed_codewords_outweigh_corrected_bits() {
     );
 }
 
+/// One codeword that failed is worse than one with as many errors as any that was corrected.
+#[test]
+fn formula_a_failed_codeword_has_more_errors_than_the_worst_corrected_one() {
+    let mut error_counts = ErrorCounts::default();
+    let codewords = [(0, 90u32), (1, 0), (0, 180)];
+    for (entry, (failed, sum_errors)) in (0..).zip(codewords) {
+        let outcome = Outcome {
+            wanted: 0xf,
+            failed,
+            max_errors: sum_errors.min(90) as u16,
+            sum_errors,
+            unsatisfied: 0,
+            spare: Default::default(),
+        };
+        error_counts.add(entry, 0, PageType(1), &ProbeResult::Decoded(outcome));
+    }
+    for failed_at in [-3, 3] {
+        let found = error_counts.lowest(1, [-failed_at, failed_at, 0]);
+        assert_eq!(found.at, -failed_at, "the codeword that was corrected");
+        assert!(!found.inside);
+    }
+}
+
 /// Whatever levels do, passes come no oftener than one an interval and four ahead.
 #[test]
 fn formula_paced_passes_keep_the_budget() {
