@@ -136,7 +136,7 @@ impl<M: Arena> Firmware<M> {
         self.submitted(now, command, ports);
     }
 
-    /// A flash event.
+    /// A die or its decoder has an outcome: the second of the four entry points.
     #[inline]
     pub fn complete<P: Ports<Record = Record>>(
         &mut self,
@@ -228,7 +228,7 @@ impl<M: Arena> Firmware<M> {
     pub fn heat(&self) -> &Heat {
         &self.lower.store.shared.heat
     }
-    /// The superblock table.
+    /// What each superblock is used for and holds, and how worn it is.
     pub fn blocks(&self) -> &SuperblockTable {
         &self.lower.store.shared.blocks
     }

@@ -41,7 +41,7 @@ pub enum Illegal {
     BlockSuspended(SuperblockId),
     /// Only one program or erase may be suspended.
     AlreadySuspended,
-    /// Nothing is suspended.
+    /// A resume needs an operation that was suspended before.
     NotSuspended,
     /// Nothing that could be suspended is running.
     NothingToSuspend,
@@ -100,13 +100,13 @@ impl From<SenseError> for Illegal {
 /// A read of one multi-plane page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadCommand {
-    /// Block.
+    /// Superblock, which is also the block's number on each plane.
     pub block: SuperblockId,
-    /// Wordline.
+    /// Wordline within the block, from 0.
     pub wordline: u16,
     /// Page of the wordline.
     pub page: PageType,
-    /// Sense mode.
+    /// Hard decision, soft senses, or a count of the cells that conduct.
     pub mode: SenseMode,
     /// Lengths of the sensing phases.
     pub timing: SenseTiming,

@@ -54,7 +54,6 @@ pub struct Point {
     pub label: String,
     /// Its name in a [`Store`]: a file name without extension, or such below a folder; unique within the matrix.
     pub name: String,
-    /// What is simulated.
     pub setup: Setup,
     /// What is asked of the life of its drive; none for a run.
     pub life: Option<Terms>,
@@ -175,14 +174,11 @@ impl Watch for () {
     }
 }
 
-/// Many simulations.
 #[derive(Clone, Copy)]
 pub struct Matrix<'a> {
-    /// What is simulated.
     pub points: &'a [Point],
     /// Simulations that run at a time; by default the number of cores.
     pub threads: Option<u16>,
-    /// Who watches.
     pub watch: &'a dyn Watch,
 }
 

@@ -103,7 +103,6 @@ pub enum Progress {
 /// drive of its own.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The drive.
     pub drive: Drive,
     /// What its burn-in did, if it had one.
     pub burn_in: Option<BurnIn>,

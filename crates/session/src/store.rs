@@ -93,7 +93,6 @@ impl Kept {
 
 /// What a store has of a point.
 pub(crate) enum Search {
-    /// Its result.
     Found(Box<Kept>),
     /// Nothing of its name.
     Nothing,
@@ -528,7 +527,6 @@ impl Store {
 
 /// What a point came to, and what is made of that.
 pub(crate) struct Made<'a> {
-    /// What was run.
     pub setup: &'a Setup,
     /// What it came to.
     pub finished: &'a Finished,

@@ -1,4 +1,5 @@
 //! Errors and notices, with the place in the input.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use std::fmt;
 
@@ -13,7 +14,6 @@ use crate::trace::{FormatError, InputError, RecordError};
 pub struct Place {
     /// The name the caller gave the input.
     pub file: String,
-    /// Where in it.
     pub position: Position,
 }
 
@@ -84,7 +84,6 @@ pub enum WorkloadError {
     /// The text is not a job file.
     #[error("{place}: {why}")]
     Syntax {
-        /// Where.
         place: Place,
         /// What is wrong with it.
         why: SyntaxError,
@@ -92,7 +91,6 @@ pub enum WorkloadError {
     /// An option that is unknown to fio, too (as far as this version knows).
     #[error("{place}: unknown option `{option}`{}", nearest_hint(nearest))]
     UnknownOption {
-        /// Where.
         place: Place,
         /// As written.
         option: String,
@@ -102,9 +100,7 @@ pub enum WorkloadError {
     /// An option of fio that would change the load and has no counterpart here.
     #[error("{place}: option `{option}` is not supported: {why}")]
     UnsupportedOption {
-        /// Where.
         place: Place,
-        /// Its name.
         option: &'static str,
         /// What it would do.
         why: &'static str,
@@ -112,7 +108,6 @@ pub enum WorkloadError {
     /// An option with a value that it cannot take.
     #[error("{place}: {option}={value}: {why}")]
     BadValue {
-        /// Where.
         place: Place,
         /// Name of the option.
         option: &'static str,
@@ -126,7 +121,6 @@ pub enum WorkloadError {
     Job {
         /// Where the job begins.
         place: Place,
-        /// Its name.
         job: String,
         /// What is wrong with it.
         why: JobError,
@@ -144,7 +138,6 @@ pub enum WorkloadError {
     /// A trace whose format cannot be detected from its first records.
     #[error("{place}: {why}")]
     UnknownFormat {
-        /// The trace.
         place: Place,
         /// What was seen, and what can be done.
         why: FormatError,
@@ -152,7 +145,6 @@ pub enum WorkloadError {
     /// A record of a trace that cannot be used.
     #[error("{place}: {format} {}{why}", column_hint(column))]
     Record {
-        /// Where.
         place: Place,
         /// Name of the trace's format.
         format: &'static str,
@@ -168,7 +160,6 @@ pub enum WorkloadError {
         column_hint(column)
     )]
     PastTheEnd {
-        /// Where.
         place: Place,
         /// Name of the trace's format.
         format: &'static str,
@@ -188,13 +179,11 @@ pub enum WorkloadError {
         column_hint(column)
     )]
     TimeBack {
-        /// Where.
         place: Place,
         /// Name of the trace's format.
         format: &'static str,
         /// The column of times, where the format has one.
         column: Option<&'static str>,
-        /// How far (ns).
         by_ns: u64,
     },
     /// Reading or decompressing failed.

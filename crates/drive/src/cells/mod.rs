@@ -28,7 +28,6 @@ pub(crate) use sensed::Sensed;
 pub(crate) enum Errors {
     /// From their voltages: the medium.
     OfVoltages,
-    /// There are none.
     None,
     /// From a formula of retries.
     ByRetries(Box<ByRetries>),

@@ -333,7 +333,7 @@ impl<P: Payload> Drive<P> {
     pub fn payload_mut(&mut self) -> &mut P {
         &mut self.platform.payload
     }
-    /// The cells.
+    /// The cells, to be looked into without disturbing them.
     pub fn medium(&self) -> &Medium {
         self.platform.hardware.cells().medium()
     }

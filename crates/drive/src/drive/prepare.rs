@@ -24,7 +24,6 @@ use crate::state::{DriveState, EarlierFill, Plan};
 
 /// What a drive is filled with, and when.
 struct Filling {
-    /// Logical pages written.
     slots: u64,
     /// Superblocks that they take.
     blocks: u32,

@@ -58,12 +58,10 @@ impl Hardware {
         }
     }
 
-    /// The cells.
     pub(crate) fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// The cells, mutable.
     pub(crate) fn cells_mut(&mut self) -> &mut Cells {
         self.sense_all();
         &mut self.cells

@@ -247,7 +247,7 @@ fn retry_table(drive: &DriveProfile) -> Result<(), Wrong> {
 /// Why a drive has no life at a wear rate.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum WearRateRefused {
-    /// No such rate.
+    /// The wear rate that was asked for.
     #[error("a wear rate of {0} is outside 1 to {MOST_WEAR_RATE}")]
     OutOfRange(u32),
     /// A scheme is not scale-free.

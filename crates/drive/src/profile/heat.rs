@@ -22,7 +22,7 @@ pub struct HeatProfile {
     pub reset_on_update: bool,
     /// Whether schemes are shown the heat of other pages.
     pub shuffle: bool,
-    /// Most memory.
+    /// Memory that the counters may take; a drive that needs more is refused.
     pub most_bytes: u64,
 }
 

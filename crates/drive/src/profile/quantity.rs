@@ -60,7 +60,7 @@ pub struct Unit {
 
 macro_rules! units {
     ($($(#[$doc:meta])* $name:ident = $symbol:literal, $dimension:ident, $factor:literal;)*) => {
-        $($(#[$doc])* pub const $name: Unit =
+        $($(#[$doc])* #[doc = concat!("The unit `", $symbol, "`.")] pub const $name: Unit =
             Unit { symbol: $symbol, dimension: Dimension::$dimension, factor: $factor };)*
         /// Every unit, those of one dimension side by side.
         pub const UNITS: &[Unit] = &[$($name),*];
@@ -68,87 +68,46 @@ macro_rules! units {
 }
 
 units! {
-    /// Nanosecond.
     NS = "ns", Time, 1.0;
-    /// Microsecond.
     US = "us", Time, 1e3;
-    /// Millisecond.
     MS = "ms", Time, 1e6;
-    /// Second.
     S = "s", Time, 1e9;
-    /// Minute.
     MIN = "min", Time, 60e9;
-    /// Hour.
     H = "h", Time, 3_600e9;
-    /// Day of 24 hours.
     D = "d", Time, 86_400e9;
-    /// Month of 30 days.
     MO = "mo", Time, 2_592_000e9;
-    /// Year of 365 days.
     Y = "y", Time, 31_536_000e9;
-    /// Millivolt.
     MV = "mV", Voltage, 1.0;
-    /// Volt.
     V = "V", Voltage, 1e3;
-    /// Millivolts per decade of time.
     MV_PER_DECADE = "mV/decade", VoltagePerDecade, 1.0;
-    /// Millivolts per degree.
     MV_PER_DEGC = "mV/degC", VoltagePerDegree, 1.0;
-    /// Millivolts per thousand program-erase cycles.
     MV_PER_KPE = "mV/kP/E", VoltagePerKilocycle, 1.0;
-    /// Millivolts each time the reads grow by a factor of e.
     MV_PER_E = "mV/e", VoltagePerE, 1.0;
-    /// Degree Celsius.
     DEGC = "degC", Temperature, 1.0;
-    /// Electronvolt.
     EV = "eV", Energy, 1.0;
-    /// Byte.
     B = "B", Bytes, 1.0;
-    /// Kilobyte.
     KB = "kB", Bytes, 1e3;
-    /// Megabyte.
     MB = "MB", Bytes, 1e6;
-    /// Gigabyte.
     GB = "GB", Bytes, 1e9;
-    /// Terabyte.
     TB = "TB", Bytes, 1e12;
-    /// Petabyte.
     PB = "PB", Bytes, 1e15;
-    /// Kibibyte.
     KIB = "KiB", Bytes, 1_024.0;
-    /// Mebibyte.
     MIB = "MiB", Bytes, 1_048_576.0;
-    /// Gibibyte.
     GIB = "GiB", Bytes, 1_073_741_824.0;
-    /// Tebibyte.
     TIB = "TiB", Bytes, 1_099_511_627_776.0;
-    /// Pebibyte.
     PIB = "PiB", Bytes, 1_125_899_906_842_624.0;
-    /// Bytes per second.
     B_PER_S = "B/s", ByteRate, 1.0;
-    /// Megabytes per second.
     MB_PER_S = "MB/s", ByteRate, 1e6;
-    /// Gigabytes per second.
     GB_PER_S = "GB/s", ByteRate, 1e9;
-    /// Million transfers per second.
     MT_PER_S = "MT/s", Transfers, 1.0;
-    /// Thousandths.
     PERMILLE = "permille", Ratio, 1.0;
-    /// Hundredths.
     PERCENT = "%", Ratio, 10.0;
-    /// Multiples.
     X = "x", Ratio, 1_000.0;
-    /// Hundredths per thousand program-erase cycles.
     PERCENT_PER_KPE = "%/kP/E", RatioPerKilocycle, 1.0;
-    /// Program-erase cycles.
     PE = "P/E", Cycles, 1.0;
-    /// Thousand program-erase cycles.
     KPE = "kP/E", Cycles, 1e3;
-    /// Reads.
     READS = "reads", Reads, 1.0;
-    /// Thousand reads.
     KREADS = "kreads", Reads, 1e3;
-    /// A bare number.
     ONE = "", Count, 1.0;
 }
 

@@ -160,7 +160,6 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Its group starts.
     pub(crate) fn start(&mut self, now: Ns) {
         self.is_started = true;
         self.started = now + self.start_delay;

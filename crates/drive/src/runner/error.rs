@@ -1,4 +1,5 @@
 //! Why a run cannot go on.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use firstread_core::Status;
 use firstread_workload::{Place, WorkloadError};
@@ -61,7 +62,6 @@ pub enum ForesightError {
     Endless {
         /// Where the job is written.
         place: Place,
-        /// Its name.
         job: String,
     },
     /// A job may end, or end others, before all of its requests have been issued.
@@ -72,9 +72,7 @@ pub enum ForesightError {
     EndsSooner {
         /// Where the job is written.
         place: Place,
-        /// Its name.
         job: String,
-        /// The option.
         option: &'static str,
     },
     /// A trace was not given a second time.

@@ -5,13 +5,13 @@ use firstread_firmware::observe::{Area, SuperblockTable, SuperblockUse};
 /// Wear of superblocks (P/E cycles).
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Wear {
-    /// The least.
+    /// That of the superblock least worn.
     pub min: u32,
-    /// The mean.
+    /// Mean over superblocks.
     pub mean: f64,
     /// What 99 % of the superblocks do not exceed.
     pub p99: u32,
-    /// The most.
+    /// That of the superblock most worn.
     pub max: u32,
 }
 

@@ -26,11 +26,9 @@ const CHANGES: u8 = 1 << Priority::Write as usize;
 /// The queues of one die.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieQueue {
-    /// Busy planes.
     pub(super) busy: u8,
     /// The job that runs on the die, if it can be suspended.
     pub(super) running: u32,
-    /// The suspended job.
     pub(super) suspended: u32,
     /// The planes on which a job takes its turn; zero if none does.
     pub(super) turn: u8,
@@ -128,7 +126,6 @@ impl DieQueue {
 /// Who takes the next turn on a die.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Turn {
-    /// The suspended operation.
     Suspended,
     /// The first job of this priority.
     Queue(usize),
@@ -137,9 +134,7 @@ pub(super) enum Turn {
 /// What a die does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
-    /// Start this job.
     Start(u32),
-    /// Resume this job.
     Resume(u32),
 }
 

@@ -8,7 +8,7 @@ use crate::log::{Record, What};
 /// Nanoseconds of an hour.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// Parameter: the interval.
+/// Parameter: time over which the reads of [`READS_PARAM`] are spread.
 pub const INTERVAL_PARAM: Param = Param {
     key: "interval",
     doc: "time in which the background reads are spent, evenly spread",
@@ -102,7 +102,7 @@ impl RateLimit {
         true
     }
 
-    /// Counts a read.
+    /// Counts a read that was made in its turn.
     pub fn spend(&mut self) {
         self.reads = self.reads.saturating_add(1);
     }

@@ -35,9 +35,9 @@ pub enum Fallback {
 /// The selector, with the tables it selects from.
 #[derive(Clone, Debug)]
 pub struct Selector {
-    /// The groups.
+    /// Edges of the P/E and retention bins that make the groups.
     pub groups: BlockGroups,
-    /// The tables.
+    /// Entries of each group, and the factory's retry table.
     pub tables: TableManager,
     /// How the factory table is walked after the active entries.
     pub fallback: Fallback,

@@ -403,7 +403,6 @@ fn model_what_leveling_takes_and_gives() {
 struct ReadOften {
     /// Superblocks that hold them.
     superblocks: usize,
-    /// Slots taken along.
     along: u64,
 }
 

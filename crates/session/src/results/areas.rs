@@ -24,13 +24,11 @@ pub struct Reads {
 /// An area in the run of a drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct InRun {
-    /// Which.
     pub area: Area,
     /// Its superblocks at the end.
     pub end: OfArea,
     /// Superblocks of it that were erased.
     pub erases: u64,
-    /// Reads.
     pub reads: Reads,
 }
 

@@ -38,9 +38,7 @@ const FEWEST_BEYOND: u64 = 10;
 /// What the numbers of a point are taken from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Simulated requests.
     Runs,
-    /// Lives of drives.
     Lives,
     /// The cells of a population of chips.
     Margins,
@@ -60,7 +58,6 @@ pub struct Metric {
 /// A metric, and how it is found.
 #[derive(Debug)]
 pub struct Measure<F: 'static> {
-    /// Its names.
     pub metric: Metric,
     of: F,
 }
@@ -414,7 +411,6 @@ impl Metric {
 }
 
 impl Source {
-    /// All of them.
     pub const ALL: [Source; 4] = [Source::Runs, Source::Lives, Source::Margins, Source::Pairs];
 
     /// As lists of metrics have it.

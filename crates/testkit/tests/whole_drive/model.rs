@@ -20,7 +20,6 @@ use firstread_firmware::policy::AXES;
 use firstread_testkit::{profile, voltages};
 use firstread_workload::TraceRecord;
 
-/// A configuration.
 #[derive(Debug)]
 struct Swarm {
     set: Vec<String>,

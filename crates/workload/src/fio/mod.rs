@@ -31,7 +31,6 @@ use options::OPTIONS;
 use row::{Effect, OptionRow};
 use value::Value;
 
-/// One `option=value` line.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: u64,

@@ -32,9 +32,9 @@ use crate::trace::TraceRecord;
 pub struct StandIn {
     /// Its name, beginning with `synthetic-`.
     pub name: &'static str,
-    /// Reads.
+    /// Read requests of the slice.
     pub reads: u64,
-    /// Writes.
+    /// Write requests of the slice.
     pub writes: u64,
     /// Sectors of 512 B read.
     pub read_sectors: u64,
@@ -201,7 +201,7 @@ impl StandIn {
             })
     }
 
-    /// Requests in all.
+    /// Reads and writes of the slice together.
     pub const fn requests(&self) -> u64 {
         self.reads + self.writes
     }

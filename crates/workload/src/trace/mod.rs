@@ -39,7 +39,7 @@ use vscsi::Version;
 pub struct TraceRecord {
     /// Time since the first record, divided by the replay speed, in ns. Never decreases.
     pub time_ns: u64,
-    /// What to do.
+    /// Read, write, trim or flush, as the trace's format writes it.
     pub op: HostOp,
     /// First byte, a multiple of 512; 0 for a flush.
     pub offset_bytes: u64,
@@ -52,7 +52,7 @@ pub struct TraceRecord {
 /// What to do where the time of a record is before that of the record above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeBack {
-    /// Fail.
+    /// Refuse the trace, and name the record.
     Error,
     /// Give it the time of the record above it, and say how often.
     Clamp,

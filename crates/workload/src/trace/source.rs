@@ -17,7 +17,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// How a trace is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Plain bytes.
     None,
     /// gzip: begins 1f 8b.
     Gzip,
@@ -49,7 +49,6 @@ pub(super) struct Source<R: Read> {
     start: usize,
     /// Offset of `buf[start]` in the decompressed trace.
     offset: u64,
-    /// Lines given out.
     line: u64,
     ended: bool,
 }

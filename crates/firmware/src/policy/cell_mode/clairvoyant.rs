@@ -52,7 +52,6 @@ const FRESH: u64 = 16;
 /// Reads for which a mode asks for no superblock, once it was refused one.
 const CLOSED: u32 = 1 << 10;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Clairvoyant {
     own: CellMode,

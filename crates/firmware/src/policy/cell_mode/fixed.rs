@@ -9,14 +9,13 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "fixed",
     summary: "no data move to another cell mode",
-    source: "the null; RARO's baseline",
-    role: Role::Null,
+    source: "the baseline; also RARO's",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Fixed;
 

@@ -24,7 +24,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[Thresholds::WARM, Thresholds::HOT, KEEP, PERIOD],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Hotness {
     thresholds: Thresholds,

@@ -35,7 +35,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Raro {
     rule: RaroRule,

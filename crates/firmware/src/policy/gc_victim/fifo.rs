@@ -13,8 +13,8 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "fifo",
     summary: "the superblock opened longest ago",
-    source: "the null: a circular log; Desnoyers (SYSTOR 2012) gives its write amplification in closed form",
-    role: Role::Null,
+    source: "the baseline: a circular log; Desnoyers (SYSTOR 2012) gives its write amplification in closed form",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],

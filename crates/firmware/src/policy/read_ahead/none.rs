@@ -9,14 +9,13 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "nothing is read before the host asks for it",
-    source: "the null; CT-QLC's ablation without read-ahead (Fig 8)",
-    role: Role::Null,
+    source: "the baseline; CT-QLC's ablation without read-ahead (Fig 8)",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct NoReadAhead;
 

@@ -108,7 +108,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// A stream.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     client: u16,
@@ -146,7 +145,6 @@ struct Pages {
     capacity_slots: u64,
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Sequential {
     pages: Pages,

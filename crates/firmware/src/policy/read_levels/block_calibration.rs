@@ -160,7 +160,6 @@ enum Phase {
     Refine(OffsetSearch),
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct BlockCalibration {
     tables: Box<VoltageTables>,

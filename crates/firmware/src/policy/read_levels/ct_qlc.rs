@@ -61,7 +61,6 @@ enum Phase {
     Validate(u8),
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct CtQlc {
     group_levels: GroupLevels,

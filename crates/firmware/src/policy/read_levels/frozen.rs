@@ -27,7 +27,6 @@ pub const SCHEME: Scheme = Scheme {
     params: FROZEN,
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Frozen {
     group_levels: GroupLevels,

@@ -25,7 +25,6 @@ pub const SCHEME: Scheme = Scheme {
 /// Attempts before it gives up. Only the sensing noise differs between them.
 pub(super) const ATTEMPTS: u8 = 8;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Optimal;
 

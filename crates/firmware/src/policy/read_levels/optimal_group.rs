@@ -27,7 +27,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[groups::RETENTION_BINS_PARAM],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct OptimalGroup {
     groups: BlockGroups,

@@ -74,7 +74,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SentinelCells {
     tables: Box<VoltageTables>,

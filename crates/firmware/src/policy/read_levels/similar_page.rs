@@ -111,7 +111,6 @@ struct Patrol {
     note: u8,
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SimilarPage {
     tables: Box<VoltageTables>,

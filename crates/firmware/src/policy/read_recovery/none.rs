@@ -9,14 +9,13 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "a read that its levels do not save is uncorrectable",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct NoReadRecovery;
 

@@ -19,7 +19,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Parity;
 

@@ -37,7 +37,6 @@ pub const PARAMS: &[Param] = &[
     ),
 ];
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Soft {
     three: bool,

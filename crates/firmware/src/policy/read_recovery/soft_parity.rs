@@ -18,7 +18,6 @@ pub const SCHEME: Scheme = Scheme {
     params: PARAMS,
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SoftParity(Soft);
 

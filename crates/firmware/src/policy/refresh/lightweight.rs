@@ -12,10 +12,8 @@ use crate::observe::StreamRow;
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Thresholds};
 
-/// The parameter `hot`.
 const HOT: Param = Thresholds::HOT;
 
-/// The parameter `retries`.
 const RETRIES: Param = Param::number(
     "retries",
     "retries of a read from which its page is rewritten, if it is hot",
@@ -34,7 +32,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[HOT, RETRIES, LeastAge::AGE, READS],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Lightweight {
     hot: u8,

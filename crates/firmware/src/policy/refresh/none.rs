@@ -9,14 +9,13 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "no data are rewritten because of their reads, however many disturb them",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct NoRefresh;
 

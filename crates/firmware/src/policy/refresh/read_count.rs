@@ -17,7 +17,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[READS],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct ReadCount {
     most_senses: u64,

@@ -22,7 +22,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[RULE],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     margin_tracker: MarginTracker,

@@ -49,7 +49,6 @@ pub(super) const HOLD: Param = Param::number(
 /// No read takes more steps. With this limit the die is never given away within the manufacturer's table.
 const MAX_STEPS: i64 = 255;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Pipelined {
     /// First step after which the next one is sensed speculatively.

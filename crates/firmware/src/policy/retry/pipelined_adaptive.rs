@@ -19,7 +19,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[FROM, HOLD, RULE],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct PipelinedAdaptive {
     pipelined: Pipelined,

@@ -12,14 +12,13 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "sequential",
     summary: "a step begins when the one before has been decoded",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Sequential;
 

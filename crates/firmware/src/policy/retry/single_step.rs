@@ -27,7 +27,6 @@ pub const SCHEME: Scheme = Scheme {
 /// Steps before the read is given up. Only the sensing noise differs between them.
 const STEPS: u8 = 8;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SingleStep;
 

@@ -9,14 +9,13 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "a read waits until the die is free",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct NoSuspend;
 

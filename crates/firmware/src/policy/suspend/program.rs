@@ -16,7 +16,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SuspendProgram;
 

@@ -12,8 +12,8 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "the free superblock of the lowest number: wear is left to chance",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[Need::TrueWear],
     ordered: &[],
     params: &[],
