@@ -359,6 +359,8 @@ impl DieState {
             return Err(Illegal::OutOfOrder { next: b.written });
         }
         let ns = medium.program_ns(mode)?;
+        // From the start of the program on: until its end the array is busy, and while it is suspended
+        // `not_suspended` refuses this wordline alone.
         self.block_mut(block)?.written += 1;
         Ok(self.start(now, Work::Program { block, wordline }, ns, 0))
     }

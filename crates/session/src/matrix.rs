@@ -167,7 +167,6 @@ pub trait Watch: Sync {
     }
 }
 
-/// Nobody.
 impl Watch for () {
     fn begin<'a>(&'a self, _: &Point) -> Box<dyn FnMut(Progress) + 'a> {
         Box::new(|_| {})
@@ -217,6 +216,7 @@ impl Matrix<'_> {
             group.iter().map(run).collect::<Result<Vec<_>, Error>>()
         })?;
         let mut all: Vec<(usize, Option<Finished>)> = of_groups.into_iter().flatten().collect();
+        // Groups of points that share a drive are run together, so outcomes come out of the order of the points.
         all.sort_by_key(|(i, _)| *i);
         Ok(all.into_iter().map(|(_, finished)| finished).collect())
     }

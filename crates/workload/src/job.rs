@@ -1,7 +1,7 @@
 //! A parsed load: jobs with every value resolved to a number in its unit, or to fio's default.
 #![allow(missing_docs, reason = "names are those of fio's options")]
 
-use crate::error::{Notice, Place};
+use crate::error::{Location, Notice};
 
 /// A load: jobs that share one drive, and what the user should know about how it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,7 +231,7 @@ pub struct PercentilesOf {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
     /// Where its section begins.
-    pub place: Place,
+    pub place: Location,
     /// Name of the section or of `name=`.
     pub name: String,
     /// Free text of `description=`.
@@ -349,7 +349,7 @@ impl JobSpec {
     /// A job with fio's defaults: sequential reads of 4 KiB, one at a time, over the whole drive.
     pub fn new(name: &str) -> JobSpec {
         JobSpec {
-            place: Place::whole(name),
+            place: Location::whole(name),
             name: name.to_owned(),
             description: None,
             section: 0,

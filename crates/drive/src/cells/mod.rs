@@ -235,6 +235,7 @@ impl Cells {
                 ..
             } = self.blocks[block.0 as usize];
             self.fill(now, block, mode, pe_cycles);
+            // `fill` is for whole cycles, of a drive that is filled by arithmetic.
             self.blocks[block.0 as usize].pe_milli = pe_milli;
             self.blocks[block.0 as usize].written_wordlines = 0;
         }

@@ -216,6 +216,7 @@ impl<P: Payload> Drive<P> {
                 started = true;
             }
             let block = SuperblockId(place_of(i as u32, left_out));
+            // The fill before this one has one cycle less, and a superblock that was never erased held nothing.
             if *is_earlier && wear[block.0 as usize] == 0 {
                 continue;
             }

@@ -63,6 +63,7 @@ impl Hardware {
     }
 
     pub(crate) fn cells_mut(&mut self) -> &mut Cells {
+        // Senses that were requested see the cells as they are now, before the change.
         self.sense_all();
         &mut self.cells
     }

@@ -1,4 +1,5 @@
-//! How the firmware counts heat: `[heat]`, a table that may be left out. Whether it does is decided by its schemes.
+//! How the firmware counts heat: the table `[heat]` of a profile, which may be left out. The firmware counts heat if a
+//! scheme of the drive needs it, or if `heat.enabled` is set.
 
 use firstread_firmware::observe::{Epoch, HeatConfig, MOST_HEAT_BYTES};
 

@@ -10,7 +10,8 @@ use std::fmt;
 
 use crate::profile::Problem;
 
-/// What is measured.
+/// What a quantity measures. Quantities are converted within a dimension alone.
+#[allow(missing_docs, reason = "`name` has the words")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dimension {
     /// A span of time.
@@ -25,21 +26,16 @@ pub enum Dimension {
     VoltagePerKilocycle,
     /// A shift of threshold voltage per natural-log unit of reads.
     VoltagePerE,
-    /// A temperature.
     Temperature,
-    /// An activation energy.
     Energy,
     /// An amount of data.
     Bytes,
-    /// Bytes per second.
     ByteRate,
     /// Transfers per second of a bus eight bits wide.
     Transfers,
-    /// A ratio.
     Ratio,
     /// A ratio per thousand program-erase cycles.
     RatioPerKilocycle,
-    /// Program-erase cycles.
     Cycles,
     /// Reads of a block.
     Reads,
@@ -52,7 +48,7 @@ pub enum Dimension {
 pub struct Unit {
     /// As written after the number.
     pub symbol: &'static str,
-    /// What it measures.
+    /// Dimension within which the unit is converted.
     pub dimension: Dimension,
     /// How many of the dimension's base unit it is.
     factor: f64,
@@ -112,7 +108,7 @@ units! {
 }
 
 impl Dimension {
-    /// In words.
+    /// In words, for messages: `a time`.
     pub const fn name(self) -> &'static str {
         match self {
             Dimension::Time => "a time",
@@ -133,7 +129,7 @@ impl Dimension {
             Dimension::Count => "a bare number",
         }
     }
-    /// Its units.
+    /// Units of the dimension, smallest first.
     pub fn units(self) -> impl Iterator<Item = &'static Unit> {
         UNITS.iter().filter(move |u| u.dimension == self)
     }
@@ -172,9 +168,9 @@ fn prefix(symbol: &str) -> Option<f64> {
 /// A number and its unit, as written.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Quantity {
-    /// The number.
+    /// As written, before the unit.
     pub number: f64,
-    /// The unit.
+    /// As written, or the unit of a bare count.
     pub unit: &'static Unit,
 }
 

@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use firstread_core::Status;
-use firstread_workload::{Place, WorkloadError};
+use firstread_workload::{Location, WorkloadError};
 use thiserror::Error;
 
 use crate::drive::{CutRefused, SubmitError, TemperatureRefused};
@@ -61,7 +61,7 @@ pub enum ForesightError {
     )]
     Endless {
         /// Where the job is written.
-        place: Place,
+        place: Location,
         job: String,
     },
     /// A job may end, or end others, before all of its requests have been issued.
@@ -71,7 +71,7 @@ pub enum ForesightError {
     )]
     EndsSooner {
         /// Where the job is written.
-        place: Place,
+        place: Location,
         job: String,
         option: &'static str,
     },

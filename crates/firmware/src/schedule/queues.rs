@@ -87,6 +87,8 @@ impl DieQueue {
     pub(super) fn end_turn(&mut self, now: Ns, run: &Run, turns: &Turns) {
         if self.turn != 0 && self.busy & self.turn == 0 {
             self.turn = 0;
+            // Without a rest, writes without end would starve reads: each program has waited `max_wait` behind the
+            // programs before it, and would go before every read.
             self.next_turn = now + turns.rest(now.since(run.turn_began));
         }
     }

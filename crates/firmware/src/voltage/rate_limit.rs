@@ -79,6 +79,8 @@ impl RateLimit {
         if now < self.next {
             return false;
         }
+        // A turn in which there is nothing to read is gone. Saved up, such reads would come in a row and make host
+        // reads wait.
         self.next = now.saturating_add(self.gap);
         if now >= self.ends {
             let began = Ns(self.ends.0 - self.interval.0);

@@ -47,6 +47,7 @@ pub(super) fn live(
 ) -> Result<Lived, Error> {
     let setup = &life.setup;
     let profile = setup.profile.clone();
+    // From the profile without the wear rate: superblocks report real cycles, and so does the curve of losses.
     let losses = Losses::of(&profile, setup.seed)?;
     let profile = profile.at_wear_rate(rate).map_err(LifeError::from)?;
     let state = DriveState {
@@ -107,6 +108,7 @@ impl Living<'_> {
             Until::Years(years) => years,
             _ => f64::INFINITY,
         };
+        // A simulated erase stands for `rate` cycles, and so each simulated byte and second for `rate` of them.
         let most_ns = (most_years / self.rate * YEAR_S * 1e9) as u64;
         let most_ns = self.began.saturating_add(Ns(most_ns));
         let most_written = (most_bytes / self.rate) as u64;
@@ -187,6 +189,7 @@ impl Living<'_> {
                 .into());
             }
             if self.samples.len() == MOST_SAMPLES {
+                // Every other one goes, and the first stays: it is the drive at the beginning of its life.
                 let mut n = 0;
                 self.samples.retain(|_| {
                     n += 1;

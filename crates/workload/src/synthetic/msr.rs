@@ -21,7 +21,7 @@
 
 use firstread_core::{HostOp, Stream};
 
-use crate::error::{Place, WorkloadError};
+use crate::error::{Location, WorkloadError};
 use crate::nearest::likely;
 use crate::stream::JobError;
 use crate::stream::{Permutation, exponential, unit};
@@ -230,7 +230,7 @@ impl StandIn {
         let needed = total * CHUNK_PAGES * PAGE_BYTES;
         if needed > capacity_bytes {
             return Err(WorkloadError::Job {
-                place: Place::whole(self.name),
+                place: Location::whole(self.name),
                 job: self.name.to_owned(),
                 why: JobError::Capacity {
                     needed_bytes: needed,

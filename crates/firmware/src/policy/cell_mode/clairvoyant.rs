@@ -32,7 +32,6 @@ const LOST: Param = Param::number(
     (30, 0, 750),
 );
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "clairvoyant",
     summary: "pages go where their reads to come take the least time",

@@ -5,7 +5,6 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::CellModes;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "fixed",
     summary: "no data move to another cell mode",

@@ -13,7 +13,6 @@ use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Temperature, Thresholds};
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "hotness",
     summary: "hot pages go to SLC mode and warm ones to TLC mode, whatever their reads cost",

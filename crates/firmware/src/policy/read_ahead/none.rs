@@ -5,7 +5,6 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{HostRead, ReadAhead, ReadAheadRange};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "nothing is read before the host asks for it",

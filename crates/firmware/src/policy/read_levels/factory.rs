@@ -9,7 +9,6 @@ use super::ReadLevels;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "factory",
     summary: "walk the manufacturer's retry table from its first entry",

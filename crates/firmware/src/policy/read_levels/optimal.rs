@@ -11,7 +11,6 @@ use super::ReadLevels;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "optimal",
     summary: "the true valleys of the page that is read",

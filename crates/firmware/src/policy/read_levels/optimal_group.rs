@@ -16,7 +16,6 @@ use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 use crate::voltage::groups;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "optimal-group",
     summary: "the best levels that the pages of a block group can share, then those of the page",

@@ -5,7 +5,6 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::ReadRecovery;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "a read that its levels do not save is uncorrectable",

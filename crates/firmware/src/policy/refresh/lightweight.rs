@@ -21,7 +21,6 @@ const RETRIES: Param = Param::number(
     (3, 0, 64),
 );
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "lightweight",
     summary: "hot pages whose read took retries are rewritten, page by page; besides, as read-count",

@@ -5,7 +5,6 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::Refresh;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "no data are rewritten because of their reads, however many disturb them",

@@ -6,7 +6,6 @@ use super::Refresh;
 use super::read_limit::{READS, most_senses};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "read-count",
     summary: "a superblock is rewritten when its blocks were read so often that reads disturb them",

@@ -11,7 +11,6 @@ use super::short_sense::{MarginTracker, RULE, ShortSense};
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "adaptive",
     summary: "retries sense for a shorter time where that is safe",

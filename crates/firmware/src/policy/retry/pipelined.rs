@@ -21,7 +21,6 @@ use firstread_core::params::{Need, Param, Role, Scheme, Values};
 use super::Retry;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "pipelined",
     summary: "a step is sensed while the one before is transferred and decoded",

@@ -8,7 +8,6 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::Retry;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "sequential",
     summary: "a step begins when the one before has been decoded",
