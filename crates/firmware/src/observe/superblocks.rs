@@ -5,9 +5,10 @@ use alloc::vec;
 use core::num::NonZeroU64;
 use core::ops::Range;
 
-use firstread_core::{CellMode, CycleDamage, Damage, Ns, PageAddr, SuperblockId};
+use firstread_core::{CellMode, CycleDamage, Damage, Geometry, Ns, PageAddr, SuperblockId};
 
 use super::areas::Area;
+use super::at_rest::{AtRest, Group};
 use super::page_reads::ReadCtx;
 
 /// State of a superblock.
@@ -96,19 +97,20 @@ pub struct Room {
 /// Superblocks that a scheme sees and chooses from: all of a drive, or those of a part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct SuperblockView<'a> {
-    rows: &'a [SuperblockRow],
-    /// Number of the first one.
+    table: &'a SuperblockTable,
+    /// Number of the first one, and of the first one after the last.
     first: u32,
+    end: u32,
 }
 
 impl<'a> SuperblockView<'a> {
     /// Number of superblocks.
     pub fn len(&self) -> u32 {
-        self.rows.len() as u32
+        self.end - self.first
     }
     /// Whether there are no superblocks.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.first == self.end
     }
     /// The `i`-th superblock.
     pub fn nth(&self, i: u32) -> SuperblockId {
@@ -116,12 +118,34 @@ impl<'a> SuperblockView<'a> {
     }
     /// The record of `block`, which is one of them.
     pub fn row(&self, block: SuperblockId) -> &'a SuperblockRow {
-        &self.rows[(block.0 - self.first) as usize]
+        debug_assert!((self.first..self.end).contains(&block.0));
+        self.table.row(block)
     }
     /// The superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> + use<'a> {
         let ids = (self.first..).map(SuperblockId);
-        ids.zip(self.rows)
+        ids.zip(&self.table.rows[self.first as usize..self.end as usize])
+    }
+    /// Whether `block` is one of them.
+    pub fn has(&self, block: SuperblockId) -> bool {
+        (self.first..self.end).contains(&block.0)
+    }
+    /// The superblock whose key comes first, as [`AtRest::first`] says.
+    pub(crate) fn first<K: Ord + Copy>(
+        &self,
+        bound: impl Fn(&Group) -> Option<K>,
+        key: impl Fn(SuperblockId, &SuperblockRow) -> Option<K>,
+    ) -> Option<(K, SuperblockId)> {
+        let table = self.table;
+        (table.at_rest).first(&table.rows, self.first..self.end, bound, key)
+    }
+    /// Sequence number of the superblock that was opened last.
+    pub(crate) fn newest(&self) -> u64 {
+        let newest = self.first(
+            |group| Some(core::cmp::Reverse(group.newest)),
+            |_, row| Some(core::cmp::Reverse(row.opened)),
+        );
+        newest.map_or(0, |(newest, _)| newest.0)
     }
 }
 
@@ -135,6 +159,7 @@ pub struct SuperblockTable {
     low_from: u32,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
+    at_rest: AtRest,
 }
 
 impl SuperblockTable {
@@ -163,6 +188,7 @@ impl SuperblockTable {
             mode,
             low_from: blocks,
             worst: Room::default(),
+            at_rest: AtRest::new(blocks),
         }
     }
 
@@ -239,8 +265,9 @@ impl SuperblockTable {
     /// Superblocks with the numbers `range`, as a scheme sees them.
     pub fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
         SuperblockView {
-            rows: &self.rows[range.start as usize..range.end as usize],
+            table: self,
             first: range.start,
+            end: range.end,
         }
     }
 
@@ -274,8 +301,31 @@ impl SuperblockTable {
         row.usage == SuperblockUse::Full && row.programmed_at == programmed_at
     }
     /// The record of `block`, mutable.
+    #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+        self.at_rest.mark(block.0);
         &mut self.rows[block.0 as usize]
+    }
+    /// A multi-plane page of `block` is sensed.
+    #[inline]
+    pub(crate) fn count_read(&mut self, block: SuperblockId) {
+        self.rows[block.0 as usize].reads += 1;
+    }
+    /// A read of `block` is queued.
+    #[inline]
+    pub(crate) fn pin(&mut self, block: SuperblockId) {
+        self.rows[block.0 as usize].pins += 1;
+    }
+    /// A read of `block` has ended. Returns the record.
+    #[inline]
+    pub(crate) fn unpin(&mut self, block: SuperblockId) -> &SuperblockRow {
+        let row = &mut self.rows[block.0 as usize];
+        row.pins -= 1;
+        row
+    }
+    /// Makes searches for superblocks at rest ([`SuperblockView::first`]) see all changes, on a drive of `geometry`.
+    pub fn update_index(&mut self, geometry: &Geometry) {
+        self.at_rest.update(&self.rows, geometry);
     }
     /// All superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {

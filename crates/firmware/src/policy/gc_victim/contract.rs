@@ -2,24 +2,13 @@
 
 use firstread_core::{Geometry, SuperblockId};
 
-use crate::observe::{SuperblockRow, SuperblockUse, SuperblockView};
+use crate::observe::{Filled, Group, SuperblockRow, SuperblockUse, SuperblockView};
 
 /// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
 /// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
 /// cold segments that yield a quarter of what hot ones do (Rosenblum and Ousterhout, SOSP 1991, figure 6).
 /// Four times that factor leaves `fifo` and `cost-benefit` unchanged, and bounds their cost.
 pub const LEAST_SHARE: u64 = 16;
-
-/// Slots that cleaning the superblock of `row` yields. Zero unless it is fully programmed and not being moved
-/// already.
-pub fn gain(geometry: &Geometry, row: &SuperblockRow) -> u32 {
-    match row.usage {
-        SuperblockUse::Full if !row.leaving => {
-            geometry.slots_per_superblock(row.mode) - row.valid_slots
-        }
-        _ => 0,
-    }
-}
 
 /// What will have happened, beyond what the table of superblocks says, before a victim is chosen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +29,32 @@ impl Outlook<'_> {
         };
         is_full && !row.leaving && !self.emptied.contains(&block)
     }
+
+    /// The one of `blocks` at rest whose key comes first, with its key; of equal ones the one of the lowest number. `key` is that of a
+    /// superblock at rest, and `bound` a key that none of a group of superblocks comes before.
+    pub(crate) fn first<K: Ord + Copy>(
+        &self,
+        blocks: SuperblockView<'_>,
+        bound: impl Fn(&Group) -> Option<K>,
+        key: impl Fn(&SuperblockRow) -> Option<K>,
+    ) -> Option<(K, SuperblockId)> {
+        let key_of = |block, row: &SuperblockRow| match self.is_at_rest(block, row) {
+            true => key(row),
+            false => None,
+        };
+        let at_rest = blocks.first(bound, key_of);
+        // The index knows nothing of those that will be full.
+        let others = self
+            .full
+            .iter()
+            .flatten()
+            .filter(|block| blocks.has(**block));
+        let others = others.filter_map(|block| Some((key_of(*block, blocks.row(*block))?, *block)));
+        at_rest
+            .into_iter()
+            .chain(others)
+            .min_by_key(|(key, block)| (*key, block.0))
+    }
 }
 
 /// The superblocks to choose from.
@@ -48,8 +63,8 @@ pub struct Victims<'a> {
     blocks: SuperblockView<'a>,
     outlook: Outlook<'a>,
     geometry: &'a Geometry,
-    /// Slots that the emptiest superblock yields, and its size in slots.
-    best: (u32, u32),
+    /// How full the emptiest superblock is; none if none is at rest.
+    emptiest: Option<Filled>,
     /// Sequence number of the superblock opened last.
     newest: u64,
 }
@@ -61,28 +76,17 @@ impl<'a> Victims<'a> {
         geometry: &'a Geometry,
         outlook: Outlook<'a>,
     ) -> Victims<'a> {
-        let mut victims = Victims {
+        let emptiest = outlook.first(
+            blocks,
+            |group| group.at_rest.map(|(emptiest, _)| emptiest),
+            |row| Some(Filled::of(row, geometry)),
+        );
+        Victims {
             blocks,
             outlook,
             geometry,
-            best: (0, 1),
-            newest: 0,
-        };
-        for (block, row) in blocks.iter() {
-            victims.newest = victims.newest.max(row.opened);
-            let (gain, slots) = (victims.gain(block, row), victims.slots(row));
-            let best = victims.best;
-            if u64::from(gain) * u64::from(best.1) > u64::from(best.0) * u64::from(slots) {
-                victims.best = (gain, slots);
-            }
-        }
-        victims
-    }
-    /// Slots that cleaning superblock `block`, whose record is `row`, will yield. Zero unless it is at rest.
-    fn gain(&self, block: SuperblockId, row: &SuperblockRow) -> u32 {
-        match self.outlook.is_at_rest(block, row) {
-            true => self.slots(row) - row.valid_slots,
-            false => 0,
+            emptiest: emptiest.map(|(filled, _)| filled),
+            newest: blocks.newest(),
         }
     }
     /// The same superblocks after `opened` more have been opened.
@@ -98,28 +102,44 @@ impl<'a> Victims<'a> {
     }
     /// Slots that the emptiest superblock yields.
     pub fn best_gain(&self) -> u32 {
-        self.best.0
+        self.emptiest.map_or(0, Filled::gain)
     }
-    /// Age of a superblock: the number of superblocks opened since it was opened, including itself.
-    pub fn age(&self, row: &SuperblockRow) -> u64 {
-        self.newest - row.opened + 1
+    /// Age of a superblock that was opened as number `opened`: the number of superblocks opened since, including itself.
+    pub fn age(&self, opened: u64) -> u64 {
+        // Of a group that reaches beyond these superblocks, one of the others may be younger.
+        (self.newest + 1).saturating_sub(opened)
     }
-    /// Slots of the superblock of `row`.
-    pub fn slots(&self, row: &SuperblockRow) -> u32 {
-        self.geometry.slots_per_superblock(row.mode)
+    /// How full the superblock of `row` is.
+    pub fn filled(&self, row: &SuperblockRow) -> Filled {
+        Filled::of(row, self.geometry)
     }
-    /// Whether superblock `block`, whose record is `row`, is a candidate: cleaning it yields at least one slot, and at least 1 /
-    /// [`LEAST_SHARE`] of what the emptiest superblock yields.
+    /// Whether superblock `block`, whose record is `row`, is a candidate: it is at rest, and yields at least one slot, and
+    /// at least 1 / [`LEAST_SHARE`] of what the emptiest superblock yields.
     pub fn is_candidate(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
-        let gain = u64::from(self.gain(block, row));
-        let (best, of) = (u64::from(self.best.0), u64::from(self.best.1));
-        gain > 0 && gain * of * LEAST_SHARE >= best * u64::from(self.slots(row))
+        self.outlook.is_at_rest(block, row) && self.yields_enough(self.filled(row))
     }
-    /// The candidates.
-    pub fn candidates(self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> {
-        self.blocks
-            .iter()
-            .filter(move |(block, row)| self.is_candidate(*block, row))
+    fn yields_enough(&self, filled: Filled) -> bool {
+        let best = self.emptiest.unwrap_or(filled);
+        let [own, least] = [(filled, best), (best, filled)]
+            .map(|(of, by)| u64::from(of.gain()) * u64::from(by.slots));
+        filled.gain() > 0 && own * LEAST_SHARE >= least
+    }
+    /// The candidate whose key comes first. The key is made of how full a superblock is and of the number of its opening. It
+    /// must not fall as either grows: a search leaves out superblocks that are fuller and younger than the one found.
+    pub fn first_by<K: Ord + Copy>(&self, key: impl Fn(Filled, u64) -> K) -> Option<SuperblockId> {
+        let enough = |filled: &Filled| self.yields_enough(*filled);
+        let first = self.outlook.first(
+            self.blocks,
+            |group| {
+                let at_rest = group.at_rest.filter(|(emptiest, _)| enough(emptiest));
+                at_rest.map(|(emptiest, oldest)| key(emptiest, oldest))
+            },
+            |row| {
+                let filled = Some(self.filled(row)).filter(enough)?;
+                Some(key(filled, row.opened))
+            },
+        );
+        first.map(|(_, block)| block)
     }
 }
 
