@@ -12,8 +12,8 @@ mod superblocks;
 mod who;
 
 pub use areas::{Area, LowEntry};
+pub(crate) use at_rest::Among;
 pub use at_rest::Filled;
-pub(crate) use at_rest::Group;
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};

@@ -8,7 +8,7 @@ use core::ops::Range;
 use firstread_core::{CellMode, CycleDamage, Damage, Geometry, Ns, PageAddr, SuperblockId};
 
 use super::areas::Area;
-use super::at_rest::{AtRest, Group};
+use super::at_rest::AtRest;
 use super::page_reads::ReadCtx;
 
 /// State of a superblock.
@@ -97,20 +97,21 @@ pub struct Room {
 /// Superblocks that a scheme sees and chooses from: all of a drive, or those of a part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct SuperblockView<'a> {
-    table: &'a SuperblockTable,
-    /// Number of the first one, and of the first one after the last.
+    rows: &'a [SuperblockRow],
+    /// Number of the first one.
     first: u32,
-    end: u32,
+    /// Those at rest, where these are all superblocks of an area.
+    at_rest: Option<&'a AtRest>,
 }
 
 impl<'a> SuperblockView<'a> {
     /// Number of superblocks.
     pub fn len(&self) -> u32 {
-        self.end - self.first
+        self.rows.len() as u32
     }
     /// Whether there are no superblocks.
     pub fn is_empty(&self) -> bool {
-        self.first == self.end
+        self.rows.is_empty()
     }
     /// The `i`-th superblock.
     pub fn nth(&self, i: u32) -> SuperblockId {
@@ -118,34 +119,23 @@ impl<'a> SuperblockView<'a> {
     }
     /// The record of `block`, which is one of them.
     pub fn row(&self, block: SuperblockId) -> &'a SuperblockRow {
-        debug_assert!((self.first..self.end).contains(&block.0));
-        self.table.row(block)
+        &self.rows[(block.0 - self.first) as usize]
     }
     /// The superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> + use<'a> {
         let ids = (self.first..).map(SuperblockId);
-        ids.zip(&self.table.rows[self.first as usize..self.end as usize])
+        ids.zip(self.rows)
     }
     /// Whether `block` is one of them.
     pub fn has(&self, block: SuperblockId) -> bool {
-        (self.first..self.end).contains(&block.0)
+        block
+            .0
+            .checked_sub(self.first)
+            .is_some_and(|i| i < self.len())
     }
-    /// The superblock whose key comes first, as [`AtRest::first`] says.
-    pub(crate) fn first<K: Ord + Copy>(
-        &self,
-        bound: impl Fn(&Group) -> Option<K>,
-        key: impl Fn(SuperblockId, &SuperblockRow) -> Option<K>,
-    ) -> Option<(K, SuperblockId)> {
-        let table = self.table;
-        (table.at_rest).first(&table.rows, self.first..self.end, bound, key)
-    }
-    /// Sequence number of the superblock that was opened last.
-    pub(crate) fn newest(&self) -> u64 {
-        let newest = self.first(
-            |group| Some(core::cmp::Reverse(group.newest)),
-            |_, row| Some(core::cmp::Reverse(row.opened)),
-        );
-        newest.map_or(0, |(newest, _)| newest.0)
+    /// Those at rest. These are to be all superblocks of an area.
+    pub(crate) fn at_rest(&self) -> &'a AtRest {
+        self.at_rest.expect("victims are chosen in an area")
     }
 }
 
@@ -159,7 +149,8 @@ pub struct SuperblockTable {
     low_from: u32,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
-    at_rest: AtRest,
+    /// Those at rest, by area.
+    at_rest: [AtRest; Area::COUNT],
 }
 
 impl SuperblockTable {
@@ -188,14 +179,18 @@ impl SuperblockTable {
             mode,
             low_from: blocks,
             worst: Room::default(),
-            at_rest: AtRest::new(blocks),
+            at_rest: [AtRest::new(0..blocks), AtRest::new(blocks..blocks)],
         }
     }
 
     /// From superblock number `first` on they are the low wearing area; none for a drive without areas.
     /// Areas follow from numbers of superblocks, and a table that was dumped may be of another scheme of axis `area`.
     pub fn set_low_from(&mut self, first: Option<u32>) {
-        self.low_from = first.unwrap_or(self.len()).min(self.len());
+        let low_from = first.unwrap_or(self.len()).min(self.len());
+        if self.low_from != low_from {
+            self.low_from = low_from;
+            self.at_rest = Area::ALL.map(|area| AtRest::new(self.numbers_in(area)));
+        }
     }
 
     /// Whether the drive has a low wearing area.
@@ -223,7 +218,10 @@ impl SuperblockTable {
 
     /// The superblocks of `area`, as a scheme sees them.
     pub fn in_area(&self, area: Area) -> SuperblockView<'_> {
-        self.view(self.numbers_in(area))
+        SuperblockView {
+            at_rest: Some(&self.at_rest[area as usize]),
+            ..self.view(self.numbers_in(area))
+        }
     }
 
     /// The room of superblocks that hold `slots_of` slots in each mode.
@@ -259,15 +257,18 @@ impl SuperblockTable {
 
     /// All superblocks, as a scheme sees them.
     pub fn all(&self) -> SuperblockView<'_> {
-        self.view(0..self.len())
+        match self.has_areas() {
+            true => self.view(0..self.len()),
+            false => self.in_area(Area::High),
+        }
     }
 
     /// Superblocks with the numbers `range`, as a scheme sees them.
     pub fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
         SuperblockView {
-            table: self,
+            rows: &self.rows[range.start as usize..range.end as usize],
             first: range.start,
-            end: range.end,
+            at_rest: None,
         }
     }
 
@@ -303,7 +304,8 @@ impl SuperblockTable {
     /// The record of `block`, mutable.
     #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
-        self.at_rest.mark(block.0);
+        let area = self.area_of(block);
+        self.at_rest[area as usize].mark(block.0);
         &mut self.rows[block.0 as usize]
     }
     /// A multi-plane page of `block` is sensed.
@@ -323,9 +325,13 @@ impl SuperblockTable {
         row.pins -= 1;
         row
     }
-    /// Makes searches for superblocks at rest ([`SuperblockView::first`]) see all changes, on a drive of `geometry`.
+    /// Makes searches for superblocks at rest see all changes, on a drive of `geometry`.
     pub fn update_index(&mut self, geometry: &Geometry) {
-        self.at_rest.update(&self.rows, geometry);
+        for area in Area::ALL {
+            let numbers = self.numbers_in(area);
+            let rows = &self.rows[numbers.start as usize..numbers.end as usize];
+            self.at_rest[area as usize].update(rows, geometry);
+        }
     }
     /// All superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {

@@ -32,7 +32,7 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Area, Filled, Owner, StreamId, SuperblockUse};
+use crate::observe::{Among, Area, Filled, Owner, StreamId, SuperblockUse};
 use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
 
@@ -60,7 +60,6 @@ impl Relocate {
             self.gc.known = 0;
         }
         store.place.relocation.pace.update();
-        store.shared.update_index();
         let Some(moves) = self.moves_until_free(store) else {
             return store.place.relocation.pace.rest();
         };
@@ -75,7 +74,7 @@ impl Relocate {
 
     /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
     /// flight do not count.
-    fn moves_until_free<M>(&mut self, store: &FlashStore<M>) -> Option<i64> {
+    fn moves_until_free<M>(&mut self, store: &mut FlashStore<M>) -> Option<i64> {
         let (_, to_come) = self.map_pages_to_come(store);
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
@@ -120,10 +119,11 @@ impl Relocate {
     }
 
     /// The victim after `after` others, as things are now.
-    fn foreseen<M>(&mut self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
+    fn foreseen<M>(&mut self, after: usize, store: &mut FlashStore<M>) -> Option<SuperblockId> {
         if let Some(block) = self.known_victim(after, store) {
             return Some(block);
         }
+        store.shared.update_index();
         let filled = self.filled_to_their_end(store);
         let outlook = Outlook {
             full: &filled,
@@ -300,14 +300,11 @@ fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<Su
     if !place.has_map() {
         return None;
     }
-    let half = |filled: &Filled| filled.valid <= filled.slots / 2;
-    let emptiest = outlook.first(
-        shared.blocks.all(),
-        |group| group.of_map.filter(half),
-        |row| {
-            let filled = Filled::of(row, &shared.config.geometry);
-            Some(filled).filter(|filled| row.holds_map && half(filled))
-        },
-    );
-    emptiest.map(|(_, block)| block)
+    let half = |filled: Filled, _| (filled.valid <= filled.slots / 2).then_some(filled);
+    let geometry = &shared.config.geometry;
+    let areas = Area::ALL.map(|area| shared.blocks.in_area(area));
+    let emptiest = areas
+        .into_iter()
+        .filter_map(|blocks| outlook.first(blocks, geometry, Among::Map, half));
+    emptiest.min().map(|(_, block)| block)
 }

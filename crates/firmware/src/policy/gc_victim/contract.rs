@@ -2,7 +2,7 @@
 
 use firstread_core::{Geometry, SuperblockId};
 
-use crate::observe::{Filled, Group, SuperblockRow, SuperblockUse, SuperblockView};
+use crate::observe::{Among, Filled, SuperblockRow, SuperblockUse, SuperblockView};
 
 /// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
 /// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
@@ -30,30 +30,27 @@ impl Outlook<'_> {
         is_full && !row.leaving && !self.emptied.contains(&block)
     }
 
-    /// The one of `blocks` at rest whose key comes first, with its key; of equal ones the one of the lowest number. `key` is that of a
-    /// superblock at rest, and `bound` a key that none of a group of superblocks comes before.
+    /// The one of `blocks`, which are those of an area, whose key comes first, with its key; of equal ones the one of the
+    /// lowest number. `key` is that of a superblock that is so full and was opened as this one in the order of opening. It
+    /// must not fall as either grows, and it may be none where it would be too high.
     pub(crate) fn first<K: Ord + Copy>(
         &self,
         blocks: SuperblockView<'_>,
-        bound: impl Fn(&Group) -> Option<K>,
-        key: impl Fn(&SuperblockRow) -> Option<K>,
+        geometry: &Geometry,
+        among: Among,
+        key: impl Fn(Filled, u64) -> Option<K>,
     ) -> Option<(K, SuperblockId)> {
-        let key_of = |block, row: &SuperblockRow| match self.is_at_rest(block, row) {
-            true => key(row),
-            false => None,
-        };
-        let at_rest = blocks.first(bound, key_of);
+        let is_emptied = |block: SuperblockId| self.emptied.contains(&block);
+        let at_rest = blocks.at_rest().first(among, &key, is_emptied);
         // The index knows nothing of those that will be full.
-        let others = self
-            .full
-            .iter()
-            .flatten()
-            .filter(|block| blocks.has(**block));
-        let others = others.filter_map(|block| Some((key_of(*block, blocks.row(*block))?, *block)));
-        at_rest
-            .into_iter()
-            .chain(others)
-            .min_by_key(|(key, block)| (*key, block.0))
+        let others = self.full.iter().flatten().filter_map(|&block| {
+            let row = blocks.has(block).then(|| blocks.row(block))?;
+            let is_among = among == Among::All || row.holds_map;
+            let is_found = is_among && self.is_at_rest(block, row);
+            let key = key(Filled::of(row, geometry), row.opened).filter(|_| is_found)?;
+            Some((key, block))
+        });
+        at_rest.into_iter().chain(others).min()
     }
 }
 
@@ -63,8 +60,8 @@ pub struct Victims<'a> {
     blocks: SuperblockView<'a>,
     outlook: Outlook<'a>,
     geometry: &'a Geometry,
-    /// How full the emptiest superblock is; none if none is at rest.
-    emptiest: Option<Filled>,
+    /// The emptiest superblock, the oldest of equals, and how full it is; none if none is at rest.
+    emptiest: Option<(Filled, SuperblockId)>,
     /// Sequence number of the superblock opened last.
     newest: u64,
 }
@@ -76,17 +73,15 @@ impl<'a> Victims<'a> {
         geometry: &'a Geometry,
         outlook: Outlook<'a>,
     ) -> Victims<'a> {
-        let emptiest = outlook.first(
-            blocks,
-            |group| group.at_rest.map(|(emptiest, _)| emptiest),
-            |row| Some(Filled::of(row, geometry)),
-        );
+        let emptiest = outlook.first(blocks, geometry, Among::All, |filled, opened| {
+            Some((filled, opened))
+        });
         Victims {
             blocks,
             outlook,
             geometry,
-            emptiest: emptiest.map(|(filled, _)| filled),
-            newest: blocks.newest(),
+            emptiest: emptiest.map(|((filled, _), block)| (filled, block)),
+            newest: blocks.at_rest().newest(),
         }
     }
     /// The same superblocks after `opened` more have been opened.
@@ -102,12 +97,16 @@ impl<'a> Victims<'a> {
     }
     /// Slots that the emptiest superblock yields.
     pub fn best_gain(&self) -> u32 {
-        self.emptiest.map_or(0, Filled::gain)
+        self.emptiest.map_or(0, |(filled, _)| filled.gain())
+    }
+    /// The candidate with the smallest share of valid slots, the oldest of equals.
+    pub fn emptiest(&self) -> Option<SuperblockId> {
+        let (filled, block) = self.emptiest?;
+        (filled.gain() > 0).then_some(block)
     }
     /// Age of a superblock that was opened as number `opened`: the number of superblocks opened since, including itself.
     pub fn age(&self, opened: u64) -> u64 {
-        // Of a group that reaches beyond these superblocks, one of the others may be younger.
-        (self.newest + 1).saturating_sub(opened)
+        self.newest - opened + 1
     }
     /// How full the superblock of `row` is.
     pub fn filled(&self, row: &SuperblockRow) -> Filled {
@@ -119,26 +118,16 @@ impl<'a> Victims<'a> {
         self.outlook.is_at_rest(block, row) && self.yields_enough(self.filled(row))
     }
     fn yields_enough(&self, filled: Filled) -> bool {
-        let best = self.emptiest.unwrap_or(filled);
-        let [own, least] = [(filled, best), (best, filled)]
-            .map(|(of, by)| u64::from(of.gain()) * u64::from(by.slots));
+        let best = self.emptiest.map_or(filled, |(emptiest, _)| emptiest);
+        let own = u64::from(filled.gain()) * u64::from(best.slots);
+        let least = u64::from(best.gain()) * u64::from(filled.slots);
         filled.gain() > 0 && own * LEAST_SHARE >= least
     }
     /// The candidate whose key comes first. The key is made of how full a superblock is and of the number of its opening. It
     /// must not fall as either grows: a search leaves out superblocks that are fuller and younger than the one found.
     pub fn first_by<K: Ord + Copy>(&self, key: impl Fn(Filled, u64) -> K) -> Option<SuperblockId> {
-        let enough = |filled: &Filled| self.yields_enough(*filled);
-        let first = self.outlook.first(
-            self.blocks,
-            |group| {
-                let at_rest = group.at_rest.filter(|(emptiest, _)| enough(emptiest));
-                at_rest.map(|(emptiest, oldest)| key(emptiest, oldest))
-            },
-            |row| {
-                let filled = Some(self.filled(row)).filter(enough)?;
-                Some(key(filled, row.opened))
-            },
-        );
+        let key = |filled, opened| self.yields_enough(filled).then(|| key(filled, opened));
+        let first = (self.outlook).first(self.blocks, self.geometry, Among::All, key);
         first.map(|(_, block)| block)
     }
 }

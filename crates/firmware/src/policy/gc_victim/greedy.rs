@@ -31,7 +31,7 @@ impl Greedy {
 impl GcVictim for Greedy {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
         // Superblocks in different cell modes differ in size, so the share of valid slots is compared.
-        victims.first_by(|filled, opened| (filled, opened))
+        victims.emptiest()
     }
     fn law(&self) -> Option<Law> {
         Some(Law::Emptiest)
