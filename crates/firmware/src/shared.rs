@@ -168,7 +168,7 @@ impl Shared {
         }
     }
 
-    /// Victims are about to be searched: superblocks that have changed are looked at.
+    /// Superblocks are about to be searched: those that have changed are looked at.
     pub(crate) fn update_index(&mut self) {
         self.blocks.update_index(&self.config.geometry);
     }

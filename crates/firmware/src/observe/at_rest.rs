@@ -1,12 +1,9 @@
 //! An index of the superblocks at rest: those that are full and whose data are not being moved. It finds the superblock that
 //! comes first by how full it is and when it was opened, and looks at few others for it.
 //!
-//! Superblocks stand in the order in which they were opened. Neighbours in this order are a group, eight groups are a group
-//! of the next level, and so on. Of a group the index knows the least that one of its superblocks holds. The oldest is the
-//! first. Where the key of a search does not fall as either grows, no superblock of the group comes before the key of these
-//! two. A search goes into the groups in the order of these keys, and leaves out those that come after what it has found.
-//!
-//! A changed superblock is only marked, because the path of a request changes superblocks and seldom searches them.
+//! Superblocks stand in the order in which they were opened. Of a group of neighbours in this order the index knows the least
+//! that one of them holds ([`Groups`]), and the oldest is the first. Where the key of a search does not fall as either grows,
+//! no superblock of the group comes before the key of these two, so that most groups are never entered.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -15,11 +12,8 @@ use core::ops::Range;
 
 use firstread_core::{Geometry, SuperblockId};
 
+use super::groups::{Groups, Held};
 use super::superblocks::{SuperblockRow, SuperblockUse};
-
-/// Superblocks of a group, and groups of one of the next level.
-const FANOUT: usize = 1 << FANOUT_BITS;
-const FANOUT_BITS: usize = 3;
 
 /// How full a superblock is: ordered by the share of its slots that are valid.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +24,14 @@ pub struct Filled {
     pub slots: u32,
 }
 
-impl Filled {
-    /// That of no superblock: comes after all others.
+impl Held for Filled {
     const NONE: Filled = Filled {
         valid: u32::MAX,
         slots: 1,
     };
+}
 
+impl Filled {
     /// That of the superblock of `row`, on a drive of `geometry`.
     #[inline]
     pub fn of(row: &SuperblockRow, geometry: &Geometry) -> Filled {
@@ -50,11 +45,6 @@ impl Filled {
     #[inline]
     pub fn gain(self) -> u32 {
         self.slots - self.valid
-    }
-
-    #[inline]
-    fn is_some(self) -> bool {
-        self.valid <= self.slots
     }
 }
 
@@ -106,68 +96,16 @@ pub(crate) struct AtRest {
     /// The first place that is free.
     end: usize,
     /// How full the superblock at each place is, and then the least of each group, level after level.
-    all: Groups,
-    map: Groups,
-    /// A bit for each superblock: whether it may have changed since the last update.
-    changed: Box<[u64]>,
-}
-
-/// What each place holds, and the least of each group of places.
-#[derive(Clone, Debug)]
-struct Groups {
-    least: Box<[Filled]>,
-    /// Where each level begins in `least`; the first one is that of places.
-    levels: Box<[usize]>,
-}
-
-impl Groups {
-    fn new(places: usize) -> Groups {
-        let (mut levels, mut end, mut of_level) = (vec![0], places, places);
-        while of_level > 1 {
-            levels.push(end);
-            of_level = of_level.div_ceil(FANOUT);
-            end += of_level;
-        }
-        Groups {
-            least: vec![Filled::NONE; end].into(),
-            levels: levels.into(),
-        }
-    }
-
-    /// The members of group `group` of `level`, in `least`.
-    #[inline]
-    fn members(&self, level: usize, group: usize) -> Range<usize> {
-        let from = self.levels[level - 1] + (group << FANOUT_BITS);
-        from..(from + FANOUT).min(self.levels[level])
-    }
-
-    /// The superblock at `place` is `filled`.
-    fn set(&mut self, place: usize, filled: Filled) {
-        let (mut group, mut least) = (place, filled);
-        for level in 0..self.levels.len() {
-            let known = &mut self.least[self.levels[level] + group];
-            // The share decides, and in the first level the number of slots must be right too.
-            if *known == least && (level > 0 || known.slots == least.slots) {
-                return;
-            }
-            *known = least;
-            group >>= FANOUT_BITS;
-            if level + 1 < self.levels.len() {
-                least = Filled::NONE;
-                for of in &self.least[self.members(level + 1, group)] {
-                    least = least.min(*of);
-                }
-            }
-        }
-    }
+    all: Groups<Filled>,
+    map: Groups<Filled>,
 }
 
 impl AtRest {
-    /// Of the superblocks with the numbers `numbers`, all of them changed.
-    pub(super) fn new(numbers: Range<u32>) -> AtRest {
+    /// Of the superblocks with the numbers `numbers`. None has a place before the order is made.
+    pub(super) fn new(numbers: &Range<u32>) -> AtRest {
         let superblocks = numbers.len();
         let places = 2 * superblocks.max(1);
-        let mut index = AtRest {
+        AtRest {
             first: numbers.start,
             places: vec![u32::MAX; superblocks].into(),
             at: (0..superblocks as u32)
@@ -178,35 +116,16 @@ impl AtRest {
             end: places,
             all: Groups::new(places),
             map: Groups::new(places),
-            changed: vec![0; superblocks.div_ceil(64)].into(),
-        };
-        numbers.for_each(|block| index.mark(block));
-        index
-    }
-
-    /// Superblock number `block`, which is one of these, may have changed.
-    #[inline]
-    pub(super) fn mark(&mut self, block: u32) {
-        let at = (block - self.first) as usize;
-        self.changed[at / 64] |= 1 << (at % 64);
-    }
-
-    /// Looks at all changed superblocks anew; `rows` are the records of all superblocks of the index.
-    pub(super) fn update(&mut self, rows: &[SuperblockRow], geometry: &Geometry) {
-        for word in 0..self.changed.len() {
-            let mut changed = core::mem::take(&mut self.changed[word]);
-            while changed != 0 {
-                let block = word * 64 + changed.trailing_zeros() as usize;
-                changed &= changed - 1;
-                if !self.look_at(block, &rows[block], geometry) {
-                    return self.make_anew(rows, geometry);
-                }
-            }
         }
     }
 
     /// Superblock number `block` of these is as `row` says. False if the order cannot have it where it belongs.
-    fn look_at(&mut self, block: usize, row: &SuperblockRow, geometry: &Geometry) -> bool {
+    pub(super) fn look_at(
+        &mut self,
+        block: usize,
+        row: &SuperblockRow,
+        geometry: &Geometry,
+    ) -> bool {
         let place = self.places[block] as usize;
         if place == u32::MAX as usize {
             return false;
@@ -241,10 +160,9 @@ impl AtRest {
     }
 
     /// Makes the order anew, of what `rows` say.
-    fn make_anew(&mut self, rows: &[SuperblockRow], geometry: &Geometry) {
-        self.changed.fill(0);
-        self.all.least.fill(Filled::NONE);
-        self.map.least.fill(Filled::NONE);
+    pub(super) fn make_anew(&mut self, rows: &[SuperblockRow], geometry: &Geometry) {
+        self.all.clear();
+        self.map.clear();
         (0..)
             .zip(&mut self.at[..rows.len()])
             .for_each(|(block, at)| *at = block);
@@ -262,7 +180,6 @@ impl AtRest {
 
     /// Sequence number of the superblock that was opened last.
     pub(crate) fn newest(&self) -> u64 {
-        self.debug_assert_updated();
         self.end.checked_sub(1).map_or(0, |last| self.opened[last])
     }
 
@@ -276,89 +193,18 @@ impl AtRest {
         key: impl Fn(Filled, u64) -> Option<K>,
         are_out: impl Fn(SuperblockId) -> bool,
     ) -> Option<(K, SuperblockId)> {
-        self.debug_assert_updated();
         let groups = match among {
             Among::All => &self.all,
             Among::Map => &self.map,
         };
-        let mut search = Search {
-            index: self,
-            groups,
-            key,
-            are_out,
-            found: None,
-        };
-        search.enter(groups.levels.len() - 1, 0);
-        search.found
-    }
-
-    fn debug_assert_updated(&self) {
-        debug_assert!(
-            self.changed.iter().all(|word| *word == 0),
-            "superblocks were marked, and the index was not updated"
-        );
-    }
-}
-
-struct Search<'a, K, F, O> {
-    index: &'a AtRest,
-    groups: &'a Groups,
-    key: F,
-    are_out: O,
-    found: Option<(K, SuperblockId)>,
-}
-
-impl<K, F, O> Search<'_, K, F, O>
-where
-    K: Ord + Copy,
-    F: Fn(Filled, u64) -> Option<K>,
-    O: Fn(SuperblockId) -> bool,
-{
-    /// Looks for a superblock that comes before the one found, in group number `group` of `level`.
-    fn enter(&mut self, level: usize, group: usize) {
-        if level == 0 {
-            let block = SuperblockId(self.index.first + self.index.at[group]);
-            if let Some(key) = self.key_of(level, group)
-                && self.found.is_none_or(|found| (key, block) < found)
-                && !(self.are_out)(block)
-            {
-                self.found = Some((key, block));
-            }
-            return;
-        }
-        let first = group << FANOUT_BITS;
-        let mut keys = [None; FANOUT];
-        for i in 0..self.groups.members(level, group).len() {
-            keys[i] = self.key_of(level - 1, first + i);
-        }
-        // The one that comes first, until that comes after what was found.
-        loop {
-            let mut next: Option<(K, usize)> = None;
-            for (i, key) in keys.iter().enumerate() {
-                if let Some(key) = *key
-                    && next.is_none_or(|(least, _)| key < least)
-                {
-                    next = Some((key, i));
-                }
-            }
-            let Some((key, i)) = next else { return };
-            if self.found.is_some_and(|(found, _)| found < key) {
-                return;
-            }
-            keys[i] = None;
-            self.enter(level - 1, first + i);
-        }
-    }
-
-    /// A key that no superblock of group `group` of `level` comes before; in the first level, the superblock's.
-    #[inline]
-    fn key_of(&self, level: usize, group: usize) -> Option<K> {
-        let least = self.groups.least[self.groups.levels[level] + group];
-        let oldest = group << (level * FANOUT_BITS);
-        match least.is_some() {
-            true => (self.key)(least, self.index.opened[oldest]),
-            false => None,
-        }
+        groups.first(
+            |least, place| Some((key(least, self.opened[place])?, SuperblockId(0))),
+            |filled, place| {
+                let block = SuperblockId(self.first + self.at[place]);
+                let key = key(filled, self.opened[place])?;
+                (!are_out(block)).then_some((key, block))
+            },
+        )
     }
 }
 
@@ -418,7 +264,10 @@ mod tests {
             let mut opened = 0;
             for step in 0..60 {
                 let s = s.at(4 + step);
-                for i in 0..s.at(0).below([3, u64::from(superblocks) + 1][i_odd(step)]) {
+                for i in 0..s
+                    .at(0)
+                    .below([3, u64::from(superblocks) + 1][(step % 2) as usize])
+                {
                     let block = s.at(1).at(i).below(superblocks.into()) as u32;
                     opened = match in_order {
                         true => opened + 1,
@@ -474,10 +323,6 @@ mod tests {
             }
         }
         assert!(found > 1000 && none > 1000, "{found} {none}");
-    }
-
-    fn i_odd(step: u64) -> usize {
-        usize::from(step % 2 == 1)
     }
 
     /// A search among thousands looks at few, whichever comes first, also where the first 31 are left out.

@@ -3,9 +3,12 @@
 
 mod areas;
 mod at_rest;
+mod by_wear;
 mod counters;
 mod future;
+mod groups;
 mod heat;
+mod index;
 mod page_reads;
 mod refused;
 mod superblocks;

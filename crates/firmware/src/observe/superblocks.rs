@@ -9,7 +9,9 @@ use firstread_core::{CellMode, CycleDamage, Damage, Geometry, Ns, PageAddr, Supe
 
 use super::areas::Area;
 use super::at_rest::AtRest;
+use super::index::Index;
 use super::page_reads::ReadCtx;
+use super::who::ModeSet;
 
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,8 +102,8 @@ pub struct SuperblockView<'a> {
     rows: &'a [SuperblockRow],
     /// Number of the first one.
     first: u32,
-    /// Those at rest, where these are all superblocks of an area.
-    at_rest: Option<&'a AtRest>,
+    /// The index, where these are all superblocks of an area.
+    index: Option<&'a Index>,
 }
 
 impl<'a> SuperblockView<'a> {
@@ -133,9 +135,43 @@ impl<'a> SuperblockView<'a> {
             .checked_sub(self.first)
             .is_some_and(|i| i < self.len())
     }
-    /// Those at rest. These are to be all superblocks of an area.
+    /// The index. These are to be all superblocks of an area.
+    fn index(&self) -> &'a Index {
+        self.index.expect("a scheme chooses in an area")
+    }
+    /// Those at rest.
     pub(crate) fn at_rest(&self) -> &'a AtRest {
-        self.at_rest.expect("victims are chosen in an area")
+        self.index().at_rest()
+    }
+    /// The free one of the lowest number, in one of `modes`.
+    pub fn first_free(&self, modes: ModeSet) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        self.numbered(self.index().by_wear().first_free(is_in))
+    }
+    /// The free one in one of `modes` with the fewest P/E cycles, `but` for one.
+    pub fn least_worn_free(
+        &self,
+        modes: ModeSet,
+        but: Option<SuperblockId>,
+    ) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode) && Some(self.nth(i as u32)) != but;
+        self.numbered(self.index().by_wear().least_worn_free(is_in))
+    }
+    /// The free one in one of `modes` with the most P/E cycles.
+    pub fn most_worn_free(&self, modes: ModeSet) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        self.numbered(self.index().by_wear().most_worn_free(is_in))
+    }
+    /// The one at rest with the fewest P/E cycles.
+    pub fn least_worn_at_rest(&self) -> Option<SuperblockId> {
+        self.numbered(self.index().by_wear().least_worn_at_rest())
+    }
+    /// The one with the most P/E cycles, of all that are not retired.
+    pub fn most_worn(&self) -> Option<SuperblockId> {
+        self.numbered(self.index().by_wear().most_worn())
+    }
+    fn numbered(&self, found: Option<usize>) -> Option<SuperblockId> {
+        found.map(|i| self.nth(i as u32))
     }
 }
 
@@ -149,8 +185,8 @@ pub struct SuperblockTable {
     low_from: u32,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
-    /// Those at rest, by area.
-    at_rest: [AtRest; Area::COUNT],
+    /// An index for each area.
+    indexes: [Index; Area::COUNT],
 }
 
 impl SuperblockTable {
@@ -179,7 +215,7 @@ impl SuperblockTable {
             mode,
             low_from: blocks,
             worst: Room::default(),
-            at_rest: [AtRest::new(0..blocks), AtRest::new(blocks..blocks)],
+            indexes: [Index::new(0..blocks), Index::new(blocks..blocks)],
         }
     }
 
@@ -189,7 +225,7 @@ impl SuperblockTable {
         let low_from = first.unwrap_or(self.len()).min(self.len());
         if self.low_from != low_from {
             self.low_from = low_from;
-            self.at_rest = Area::ALL.map(|area| AtRest::new(self.numbers_in(area)));
+            self.indexes = Area::ALL.map(|area| Index::new(self.numbers_in(area)));
         }
     }
 
@@ -219,7 +255,7 @@ impl SuperblockTable {
     /// The superblocks of `area`, as a scheme sees them.
     pub fn in_area(&self, area: Area) -> SuperblockView<'_> {
         SuperblockView {
-            at_rest: Some(&self.at_rest[area as usize]),
+            index: Some(&self.indexes[area as usize]),
             ..self.view(self.numbers_in(area))
         }
     }
@@ -268,7 +304,7 @@ impl SuperblockTable {
         SuperblockView {
             rows: &self.rows[range.start as usize..range.end as usize],
             first: range.start,
-            at_rest: None,
+            index: None,
         }
     }
 
@@ -305,7 +341,7 @@ impl SuperblockTable {
     #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
         let area = self.area_of(block);
-        self.at_rest[area as usize].mark(block.0);
+        self.indexes[area as usize].mark(block.0);
         &mut self.rows[block.0 as usize]
     }
     /// A multi-plane page of `block` is sensed.
@@ -325,12 +361,12 @@ impl SuperblockTable {
         row.pins -= 1;
         row
     }
-    /// Makes searches for superblocks at rest see all changes, on a drive of `geometry`.
+    /// Makes searches for superblocks see all changes, on a drive of `geometry`.
     pub fn update_index(&mut self, geometry: &Geometry) {
         for area in Area::ALL {
             let numbers = self.numbers_in(area);
             let rows = &self.rows[numbers.start as usize..numbers.end as usize];
-            self.at_rest[area as usize].update(rows, geometry);
+            self.indexes[area as usize].update(rows, geometry);
         }
     }
     /// All superblocks with their records.

@@ -190,6 +190,7 @@ impl Relocate {
             && store.place.can_spare(0, &store.shared)
         {
             self.gc.consider_wear[area as usize] = false;
+            store.shared.update_index();
             if let Some(block) = store.place.cold(area, &store.shared) {
                 return Some((Owner::Wear, block));
             }
