@@ -79,6 +79,7 @@ impl Geometry {
         self.slots_per_row() * self.data_dies() as u32
     }
     /// Slots of a superblock in cell mode `mode`.
+    #[inline]
     pub const fn slots_per_superblock(&self, mode: CellMode) -> u32 {
         self.slots_per_stripe() * mode.bits() as u32 * self.wordlines_per_block as u32
     }

@@ -80,8 +80,7 @@ impl Shared {
         let job = &mut self.jobs[job];
         debug_assert!(job.pinned, "a read pins its superblock once");
         job.pinned = false;
-        let row = self.blocks.row_mut(job.at.block);
-        row.pins -= 1;
+        let row = self.blocks.unpin(job.at.block);
         row.leaving && row.pins == 0
     }
 
@@ -167,6 +166,11 @@ impl Shared {
             let what = What::Converted { block, from, to };
             ports.log(Record { at, what });
         }
+    }
+
+    /// Superblocks are about to be searched: those that have changed are looked at.
+    pub(crate) fn update_index(&mut self) {
+        self.blocks.update_index(&self.config.geometry);
     }
 
     /// Superblocks may hold another number of slots than before, if they have `changed`.

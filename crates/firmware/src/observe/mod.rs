@@ -2,15 +2,21 @@
 //! schemes.
 
 mod areas;
+mod at_rest;
+mod by_wear;
 mod counters;
 mod future;
+mod groups;
 mod heat;
+mod index;
 mod page_reads;
 mod refused;
 mod superblocks;
 mod who;
 
 pub use areas::{Area, LowEntry};
+pub(crate) use at_rest::Among;
+pub use at_rest::Filled;
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};

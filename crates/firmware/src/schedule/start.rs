@@ -83,7 +83,7 @@ impl Schedule {
         let at = jobs[job].at;
         let ctx = blocks.read_ctx(now, at);
         // Each sense counts, retries and cancelled ones too, because each disturbs the block.
-        blocks.row_mut(at.block).reads += 1;
+        blocks.count_read(at.block);
         let state = &mut jobs[job];
         let step = state.step;
         state.is_waiting = false;
@@ -154,7 +154,7 @@ impl Schedule {
         };
         jobs[job].is_speculative = true;
         jobs.retry_state(job).ahead = next;
-        blocks.row_mut(at.block).reads += 1;
+        blocks.count_read(at.block);
         ports.issue(FlashOp {
             tag: jobs.step_tag(job, true),
             die: at.die,

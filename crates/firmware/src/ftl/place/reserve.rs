@@ -46,7 +46,7 @@ use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Place;
 use crate::observe::{Owner, SuperblockRow};
-use crate::policy::gc_victim;
+use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
 impl Place {
@@ -180,10 +180,12 @@ impl Place {
         &'a self,
         shared: &'a Shared,
     ) -> impl Iterator<Item = (SuperblockId, u32)> {
-        let geometry = &shared.config.geometry;
         let rows = shared.blocks.iter();
         let repairable = rows.filter(|(block, row)| !row.failed || self.bad.can_repair(*block));
-        let garbage = repairable.filter(|(_, row)| gc_victim::gain(geometry, row) > 0);
+        let garbage = repairable.filter(|(block, row)| {
+            Outlook::default().is_at_rest(*block, row)
+                && row.valid_slots < shared.slots_of(row.mode)
+        });
         garbage.map(|(block, row)| (block, self.room_gained(row, shared)))
     }
 

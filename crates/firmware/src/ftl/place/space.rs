@@ -192,6 +192,7 @@ impl Place {
 
     /// Opens a free superblock for `stream`. False if there is none that the stream may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
+        shared.update_index();
         let Some(block) = self.free_for(stream, shared) else {
             return false;
         };
@@ -250,7 +251,8 @@ impl Place {
     }
 
     /// A free superblock of the common pool, to be erased into another mode.
-    pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
+    pub(crate) fn free_for_conversion(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
+        shared.update_index();
         let own = core::iter::once(shared.config.mode).collect();
         self.wear[Area::High as usize].open(shared.blocks.in_area(Area::High), own, false)
     }

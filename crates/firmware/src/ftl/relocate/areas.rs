@@ -42,7 +42,7 @@ impl Relocate {
         let victim = &self.gc.victim[area as usize];
         let block = victim.choose(victims, self.gc.chosen + after)?;
         let row = store.shared.blocks.row(block);
-        Some((block, victims.slots(row) - row.valid_slots))
+        Some((block, victims.filled(row).gain()))
     }
 
     /// The victim of garbage collection after `after` others, on a drive with areas.
@@ -75,6 +75,7 @@ impl Relocate {
         let Some(for_hot) = store.place.begin_to_make_room(&store.shared) else {
             return;
         };
+        store.shared.update_index();
         let now = Outlook::default();
         let low = self.victim_in(Area::Low, 0, now, store);
         let high = self.victim_in(Area::High, 0, now, store);

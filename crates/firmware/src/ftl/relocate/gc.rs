@@ -32,8 +32,8 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Area, Owner, StreamId, SuperblockUse};
-use crate::policy::gc_victim::{self, GcVictim, Outlook};
+use crate::observe::{Among, Area, Filled, Owner, StreamId, SuperblockUse};
+use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
 
 /// Wordlines over all dies that the host can still fill when cleaning ends: an erase takes about as long as
@@ -74,7 +74,7 @@ impl Relocate {
 
     /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
     /// flight do not count.
-    fn moves_until_free<M>(&mut self, store: &FlashStore<M>) -> Option<i64> {
+    fn moves_until_free<M>(&mut self, store: &mut FlashStore<M>) -> Option<i64> {
         let (_, to_come) = self.map_pages_to_come(store);
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
@@ -119,10 +119,11 @@ impl Relocate {
     }
 
     /// The victim after `after` others, as things are now.
-    fn foreseen<M>(&mut self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
+    fn foreseen<M>(&mut self, after: usize, store: &mut FlashStore<M>) -> Option<SuperblockId> {
         if let Some(block) = self.known_victim(after, store) {
             return Some(block);
         }
+        store.shared.update_index();
         let filled = self.filled_to_their_end(store);
         let outlook = Outlook {
             full: &filled,
@@ -147,13 +148,13 @@ impl Relocate {
     /// The victim after `after` others, if it was foreseen and can still be cleaned.
     fn known_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         let block = *self.gc.foreseen[..self.gc.known].get(after)?;
-        let mut row = *store.shared.blocks.row(block);
-        if row.usage == SuperblockUse::Open
-            && self.filled_to_their_end(store).contains(&Some(block))
-        {
-            row.usage = SuperblockUse::Full;
-        }
-        (gc_victim::gain(&store.shared.config.geometry, &row) > 0).then_some(block)
+        let row = store.shared.blocks.row(block);
+        let outlook = Outlook {
+            full: &self.filled_to_their_end(store),
+            emptied: &[],
+        };
+        let has_garbage = row.valid_slots < store.shared.slots_of(row.mode);
+        (has_garbage && outlook.is_at_rest(block, row)).then_some(block)
     }
 
     /// The victim after `after` others, chosen now, after all that `outlook` tells. A map superblock that is half garbage
@@ -189,6 +190,7 @@ impl Relocate {
             && store.place.can_spare(0, &store.shared)
         {
             self.gc.consider_wear[area as usize] = false;
+            store.shared.update_index();
             if let Some(block) = store.place.cold(area, &store.shared) {
                 return Some((Owner::Wear, block));
             }
@@ -208,7 +210,9 @@ impl Relocate {
     }
 
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
-    pub(super) fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
+    pub(super) fn worth_cleaning<M>(&self, store: &mut FlashStore<M>) -> Option<SuperblockId> {
+        store.shared.update_index();
+        let store = &*store;
         let now = Outlook::default();
         if !self.has_to_clean(store) && map_victim(now, &store.place, &store.shared).is_none() {
             let areas = match store.place.keeps_low() {
@@ -297,10 +301,11 @@ fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<Su
     if !place.has_map() {
         return None;
     }
-    let half_garbage = shared.blocks.iter().filter(|(block, row)| {
-        let slots = shared.slots_of(row.mode);
-        row.holds_map && row.valid_slots <= slots / 2 && outlook.is_at_rest(*block, row)
-    });
-    let emptiest = half_garbage.min_by_key(|(_, row)| row.valid_slots);
-    emptiest.map(|(block, _)| block)
+    let half = |filled: Filled, _| (filled.valid <= filled.slots / 2).then_some(filled);
+    let geometry = &shared.config.geometry;
+    let areas = Area::ALL.map(|area| shared.blocks.in_area(area));
+    let emptiest = areas
+        .into_iter()
+        .filter_map(|blocks| outlook.first(blocks, geometry, Among::Map, half));
+    emptiest.min().map(|(_, block)| block)
 }

@@ -58,14 +58,19 @@ fn formula_nothing_is_cleaned_while_the_host_can_have_a_superblock() {
 #[test]
 fn formula_a_victim_that_yields_little_waits_until_the_host_needs_it() {
     for (valid, is_worth) in [(57, false), (56, true), (0, true)] {
-        let drive = filled(12, 4, valid);
-        let victim = drive.relocate.worth_cleaning(&drive.lower.store);
+        let mut drive = filled(12, 4, valid);
+        let victim = drive.relocate.worth_cleaning(&mut drive.lower.store);
         assert_eq!(victim.is_some(), is_worth, "{valid} valid slots");
     }
     let mut drive = filled(12, 4, 57);
     let waits = &mut drive.lower.store.place.relocation.host_waits;
     waits.set(Wait::Superblock, true);
-    assert!(drive.relocate.worth_cleaning(&drive.lower.store).is_some());
+    assert!(
+        drive
+            .relocate
+            .worth_cleaning(&mut drive.lower.store)
+            .is_some()
+    );
 }
 
 /// Victims beyond those that are foreseen are taken to hold as much as the last of these. Here each gives back two
@@ -295,14 +300,14 @@ fn model_a_foreseen_victim_stands_if_it_holds_less() {
         if !is_full {
             store.shared.blocks.row_mut(foreseen).usage = SuperblockUse::Erasing;
         }
-        let now = drive.relocate.worth_cleaning(&drive.lower.store);
+        let now = drive.relocate.worth_cleaning(&mut drive.lower.store);
         let now = now.expect("the host waits");
         drive.relocate.gc.foreseen[0] = foreseen;
         drive.relocate.gc.known = 1;
         let valid = |block| drive.lower.store.shared.blocks.row(block).valid_slots;
         let stands = is_full && valid(foreseen) < valid(now);
         let expected = if stands { foreseen } else { now };
-        let found = drive.relocate.worth_cleaning(&drive.lower.store);
+        let found = drive.relocate.worth_cleaning(&mut drive.lower.store);
         assert_eq!(
             found,
             Some(expected),

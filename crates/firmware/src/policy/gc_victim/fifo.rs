@@ -33,8 +33,7 @@ impl Fifo {
 
 impl GcVictim for Fifo {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
-        let oldest = victims.candidates().min_by_key(|(_, row)| row.opened);
-        oldest.map(|(block, _)| block)
+        victims.first_by(|_, opened| opened)
     }
     fn law(&self) -> Option<Law> {
         Some(Law::Oldest)

@@ -4,7 +4,6 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
-use super::contract::free;
 use crate::observe::{ModeSet, SuperblockView};
 use crate::policy::Setup;
 
@@ -37,6 +36,6 @@ impl Wear for NoWearLeveling {
         modes: ModeSet,
         _cold: bool,
     ) -> Option<SuperblockId> {
-        free(blocks, modes).next().map(|(block, _)| block)
+        blocks.first_free(modes)
     }
 }
