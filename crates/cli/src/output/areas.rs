@@ -14,7 +14,7 @@ pub fn lines(outcome: &Outcome) -> String {
     };
     let mut rows = vec![head("area", &[])];
     rows.extend(areas.iter().map(|of| {
-        let mut row = vec![of.area.name().to_owned()];
+        let mut row = vec![of.name.to_owned()];
         row.extend([
             count(u64::from(of.end.superblocks)),
             count(of.end.valid_slots),
@@ -100,7 +100,7 @@ pub fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
         let [_, of_all, mean, retries] = reads(&of.reads);
         let wear = of.end.wear.unwrap_or_default();
         vec![
-            of.area.name().to_owned(),
+            of.name.to_owned(),
             format!("{:.1}", wear.mean),
             count(u64::from(wear.max)),
             of_all,

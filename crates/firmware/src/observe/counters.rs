@@ -2,8 +2,8 @@
 
 use firstread_core::CellMode;
 
-use super::areas::LowEntry;
 use super::refused::Refused;
+use super::regions::{LowEntry, MOST_REGIONS};
 use super::who::OWNERS;
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
@@ -229,14 +229,14 @@ counters! {
         superblocks_compacted: Superblocks,
         /// Superblocks of the low wearing area opened for other data than its own, because no other was free.
         opened_elsewhere: Superblocks,
-        /// Multi-plane pages read for the host from the low wearing area.
-        page_reads_in_low: PageReads,
+        /// Multi-plane pages read for the host, by region, the drive's own first.
+        page_reads_by_region[MOST_REGIONS]: PageReads,
         /// Their retries.
-        page_retries_in_low: Retries,
+        page_retries_by_region[MOST_REGIONS]: Retries,
         /// Their time, from the queue of the die to the verdict on the last step.
-        page_read_ns_in_low: Nanoseconds,
-        /// Superblocks of the low wearing area erased.
-        erases_in_low: Superblocks,
+        page_read_ns_by_region[MOST_REGIONS]: Nanoseconds,
+        /// Superblocks erased, by region, the drive's own first.
+        erases_by_region[MOST_REGIONS]: Superblocks,
         /// Writes and trims of the host refused because the high wearing area has reached its bound.
         writes_refused_at_bound: Commands,
         /// Superblocks retired.

@@ -7,8 +7,8 @@ use core::ops::Range;
 
 use firstread_core::{CellMode, CycleDamage, Damage, Ns, PageAddr, SuperblockId};
 
-use super::areas::Area;
 use super::page_reads::ReadCtx;
+use super::regions::{RegionId, Regions};
 
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,8 +131,7 @@ pub struct SuperblockTable {
     rows: Box<[SuperblockRow]>,
     /// The mode that they started in.
     mode: CellMode,
-    /// Number of the first superblock of the low wearing area; that of no superblock on a drive without areas.
-    low_from: u32,
+    regions: Regions,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
 }
@@ -161,43 +160,46 @@ impl SuperblockTable {
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),
             mode,
-            low_from: blocks,
+            regions: Regions::new(blocks, None),
             worst: Room::default(),
         }
     }
 
-    /// From superblock number `first` on they are the low wearing area; none for a drive without areas.
-    /// Areas follow from numbers of superblocks, and a table that was dumped may be of another scheme of axis `area`.
-    pub fn set_low_from(&mut self, first: Option<u32>) {
-        self.low_from = first.unwrap_or(self.len()).min(self.len());
+    /// Divides the superblocks into `regions`. A table that was dumped may be of another scheme of axis `area`.
+    pub fn divide(&mut self, regions: Regions) {
+        self.regions = regions;
     }
 
-    /// Whether the drive has a low wearing area.
+    /// How the superblocks are divided.
+    pub fn divided(&self) -> Regions {
+        self.regions
+    }
+
+    /// Whether the drive has another region beside its own.
     #[inline]
-    pub fn has_areas(&self) -> bool {
-        self.low_from < self.len()
+    pub fn has_regions(&self) -> bool {
+        self.regions.are_many()
     }
 
-    /// The area of `block`.
+    /// The regions, the drive's own first.
+    pub fn regions(&self) -> impl Iterator<Item = RegionId> + use<> {
+        self.regions.ids()
+    }
+
+    /// The region of `block`.
     #[inline]
-    pub fn area_of(&self, block: SuperblockId) -> Area {
-        match block.0 < self.low_from {
-            true => Area::High,
-            false => Area::Low,
-        }
+    pub fn region_of(&self, block: SuperblockId) -> RegionId {
+        self.regions.of(block)
     }
 
-    /// Numbers of the superblocks of `area`.
-    pub fn numbers_in(&self, area: Area) -> Range<u32> {
-        match area {
-            Area::High => 0..self.low_from,
-            Area::Low => self.low_from..self.len(),
-        }
+    /// Numbers of the superblocks of `region`.
+    pub fn numbers_in(&self, region: RegionId) -> Range<u32> {
+        self.regions.numbers(region)
     }
 
-    /// The superblocks of `area`, as a scheme sees them.
-    pub fn in_area(&self, area: Area) -> SuperblockView<'_> {
-        self.view(self.numbers_in(area))
+    /// The superblocks of `region`, as a scheme sees them.
+    pub fn in_region(&self, region: RegionId) -> SuperblockView<'_> {
+        self.view(self.numbers_in(region))
     }
 
     /// The room of superblocks that hold `slots_of` slots in each mode.

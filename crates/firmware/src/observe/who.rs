@@ -2,6 +2,8 @@
 
 use firstread_core::CellMode;
 
+use super::regions::RegionId;
+
 /// A write stream of a drive, by the index of its row. Each stream fills a superblock of its own, so that data of similar
 /// age share a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +25,7 @@ pub(crate) enum Writer {
     Host,
     /// Relocation, with data that it moves: the rest of the stream's superblock is room for moves.
     Mover,
-    /// Copies of pages that the host has read, and all data of the low wearing area.
+    /// Copies of pages that the host has read, and all data of a region that a scheme declares.
     Copy,
     /// The map.
     Map,
@@ -46,9 +48,9 @@ pub enum StreamUse {
     Cold,
     /// Pages read often that garbage collection and wear leveling take along.
     ReadOften,
-    /// All data of the low wearing area: of the host, moved, or copied after a host read. Superblocks of the area are
-    /// opened for other streams only where they are not kept.
-    Low,
+    /// All data of a region beside the drive's own: of the host, moved, or copied after a host read. Superblocks of the
+    /// region are opened for other streams only where they are not kept.
+    Region(RegionId),
 }
 
 /// A stream: one that every drive has, or one that a scheme declares.
@@ -85,7 +87,7 @@ impl StreamRow {
             StreamUse::Host => Writer::Host,
             StreamUse::Moved | StreamUse::Cold | StreamUse::ReadOften => Writer::Mover,
             StreamUse::Map => Writer::Map,
-            StreamUse::Promoted(_) | StreamUse::Refreshed | StreamUse::Low => Writer::Copy,
+            StreamUse::Promoted(_) | StreamUse::Refreshed | StreamUse::Region(_) => Writer::Copy,
         }
     }
 

@@ -5,11 +5,12 @@ use firstread_core::{CellMode, Lpn, Ns, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{
-    Area, FutureBuilder, LowEntry, PageFuture, PageHeat, SuperblockTable, SuperblockUse,
+    FutureBuilder, LowEntry, PageFuture, PageHeat, RegionId, Regions, SuperblockTable,
+    SuperblockUse,
 };
 use firstread_firmware::policy::Setup;
 use firstread_firmware::policy::area::{
-    AXIS, AnyArea, Areas, LowRoom, MakeRoom, PageMove, PageWrite,
+    AXIS, AnyArea, Areas, HIGH, LOW, LowRoom, MakeRoom, PageMove, PageWrite,
 };
 use firstread_firmware::policy::hot_pages::PageRead;
 
@@ -35,9 +36,9 @@ fn scheme(name: &str, set: &[(&str, i64)]) -> AnyArea {
 /// A hundred superblocks, 80 of HWA and 20 of LWA, with P/E cycles and valid slots of each.
 fn blocks(pe_cycles: [u32; 2], valid: [u32; 2]) -> SuperblockTable {
     let mut table = SuperblockTable::new(100, CellMode::Slc);
-    table.set_low_from(Some(80));
+    table.divide(Regions::new(100, [80]));
     for block in (0..100).map(SuperblockId) {
-        let area = table.area_of(block) as usize;
+        let area = table.region_of(block).index();
         let row = table.row_mut(block);
         row.usage = SuperblockUse::Full;
         (row.pe_cycles, row.valid_slots) = (pe_cycles[area], valid[area]);
@@ -63,7 +64,7 @@ fn page_read(reads: u8, retries: u8) -> PageRead {
     }
 }
 
-fn page_move(owner: Owner, from: Area, reads: u8) -> PageMove {
+fn page_move(owner: Owner, from: RegionId, reads: u8) -> PageMove {
     PageMove {
         owner,
         from,
@@ -86,10 +87,10 @@ fn page_write(reads: u8, is_update: bool) -> PageWrite {
 #[test]
 fn formula_the_last_superblocks_are_the_low_wearing_area() {
     for (share, low) in [(200, 20), (50, 5), (55, 6), (300, 30)] {
-        let first = scheme("differential", &[("low_share", share)]).low_from();
-        assert_eq!(first, Some(100 - low), "{share}");
+        let region = scheme("differential", &[("low_share", share)]).region();
+        assert_eq!(region.map(|row| row.first), Some(100 - low), "{share}");
     }
-    assert_eq!(scheme("one", &[]).low_from(), None);
+    assert_eq!(scheme("one", &[]).region(), None);
 }
 
 /// Least reads at which a retried page of HWA is migrated.
@@ -97,9 +98,9 @@ fn least_reads(scheme: &mut AnyArea) -> Option<u8> {
     (0..16).find(|&reads| {
         // The budget is earned by reads.
         for _ in 0..10 {
-            scheme.after_read(Area::High, &page_read(0, 0));
+            scheme.after_read(HIGH, &page_read(0, 0));
         }
-        scheme.after_read(Area::High, &page_read(reads, 1)) == Some(true)
+        scheme.after_read(HIGH, &page_read(reads, 1)) == Some(true)
     })
 }
 
@@ -122,15 +123,15 @@ fn formula_the_threshold_of_reads_follows_the_stage_of_life() {
 fn formula_what_migrates_after_a_read() {
     let after = |set: &[(&str, i64)], area, retries| {
         let mut scheme = scheme("differential", set);
-        scheme.after_read(Area::High, &page_read(0, 0));
+        scheme.after_read(HIGH, &page_read(0, 0));
         scheme.after_read(area, &page_read(9, retries))
     };
-    assert_eq!(after(&[], Area::High, 1), Some(true));
-    assert_eq!(after(&[], Area::High, 0), None);
-    assert_eq!(after(&[("trigger", 2)], Area::High, 0), Some(true));
-    assert_eq!(after(&[], Area::Low, 1), None);
-    assert_eq!(after(&[("by_read", 0)], Area::High, 1), None);
-    assert_eq!(after(&[("budget", 0)], Area::High, 1), Some(false));
+    assert_eq!(after(&[], HIGH, 1), Some(true));
+    assert_eq!(after(&[], HIGH, 0), None);
+    assert_eq!(after(&[("trigger", 2)], HIGH, 0), Some(true));
+    assert_eq!(after(&[], LOW, 1), None);
+    assert_eq!(after(&[("by_read", 0)], HIGH, 1), None);
+    assert_eq!(after(&[("budget", 0)], HIGH, 1), Some(false));
 }
 
 /// So many pages for each 1,000 that the host reads or writes.
@@ -148,7 +149,7 @@ fn formula_the_budget_is_a_share_of_the_host_s_pages() {
                 false
             }
             _ => {
-                let migrates = scheme.after_read(Area::High, &page_read(9, 1)) == Some(true);
+                let migrates = scheme.after_read(HIGH, &page_read(9, 1)) == Some(true);
                 if migrates {
                     scheme.has_migrated();
                 }
@@ -179,12 +180,7 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
             ("low_locality", low_locality),
             ("budget", 250),
         ];
-        for (area, retries) in [
-            (Area::High, 0),
-            (Area::High, 1),
-            (Area::Low, 0),
-            (Area::Low, 2),
-        ] {
+        for (area, retries) in [(HIGH, 0), (HIGH, 1), (LOW, 0), (LOW, 2)] {
             let seen = scheme("differential", &set).sees_read(area, retries);
             let migrates = scheme("differential", &set)
                 .after_read(area, &page_read(9, retries))
@@ -192,7 +188,7 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
             assert!(seen || !migrates, "{set:?} {area:?} {retries}");
             // What is learned from a read is learned from every one.
             let learns = trigger == 1 || low_locality == 1;
-            let may_migrate = by_read == 1 && area == Area::High && (trigger == 2 || retries > 0);
+            let may_migrate = by_read == 1 && area == HIGH && (trigger == 2 || retries > 0);
             assert_eq!(seen, learns || may_migrate, "{set:?} {area:?} {retries}");
             if seen {
                 continue;
@@ -201,13 +197,13 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
             let [mut told, mut saw] = [0, 1].map(|_| scheme("differential", &[("budget", 250)]));
             told.has_read(3);
             for _ in 0..3 {
-                saw.after_read(Area::High, &page_read(0, 0));
+                saw.after_read(HIGH, &page_read(0, 0));
             }
             for scheme in [&mut told, &mut saw] {
-                let migrates = scheme.after_read(Area::High, &page_read(9, 1));
+                let migrates = scheme.after_read(HIGH, &page_read(9, 1));
                 assert_eq!(migrates, Some(true), "a thousand thousandths");
                 scheme.has_migrated();
-                let migrates = scheme.after_read(Area::High, &page_read(9, 1));
+                let migrates = scheme.after_read(HIGH, &page_read(9, 1));
                 assert_eq!(migrates, Some(false));
             }
         }
@@ -220,12 +216,12 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
 fn formula_the_budget_is_spent_by_migrations_that_were_made() {
     let mut scheme = scheme("differential", &[("budget", 100)]);
     for _ in 0..9 {
-        scheme.after_read(Area::High, &page_read(0, 0));
+        scheme.after_read(HIGH, &page_read(0, 0));
     }
-    let mut after = || scheme.after_read(Area::High, &page_read(9, 1));
+    let mut after = || scheme.after_read(HIGH, &page_read(9, 1));
     assert_eq!((after(), after()), (Some(true), Some(true)));
     scheme.has_migrated();
-    assert_eq!(scheme.after_read(Area::High, &page_read(9, 1)), Some(false));
+    assert_eq!(scheme.after_read(HIGH, &page_read(9, 1)), Some(false));
 }
 
 /// A read is slow where it is expected to take twice as long as one without retries: where reads of its superblock have
@@ -236,9 +232,9 @@ fn formula_reads_that_are_expected_to_be_slow_migrate() {
     let after = |set: &[(&str, i64)], retries: u8, last: u8| {
         let mut scheme = scheme("differential", set);
         for _ in 0..200 {
-            scheme.after_read(Area::High, &page_read(0, retries));
+            scheme.after_read(HIGH, &page_read(0, retries));
         }
-        scheme.after_read(Area::High, &page_read(9, last))
+        scheme.after_read(HIGH, &page_read(9, last))
     };
     assert_eq!(after(slow, 0, 0), None);
     assert_eq!(after(slow, 0, 1), None, "one read is not the average");
@@ -255,26 +251,26 @@ fn formula_what_moves_take_along() {
         scheme("differential", set).of_move(&page_move(owner, from, reads))
     };
     let printed = &[("rule", 1)];
-    assert_eq!(of(&[], Owner::Gc, Area::High, 6), Some(LowEntry::Gc));
-    assert_eq!(of(&[], Owner::Wear, Area::High, 6), Some(LowEntry::Wear));
-    assert_eq!(of(&[("by_gc", 0)], Owner::Gc, Area::High, 6), None);
+    assert_eq!(of(&[], Owner::Gc, HIGH, 6), Some(LowEntry::Gc));
+    assert_eq!(of(&[], Owner::Wear, HIGH, 6), Some(LowEntry::Wear));
+    assert_eq!(of(&[("by_gc", 0)], Owner::Gc, HIGH, 6), None);
     for (owner, reads) in [(Owner::Gc, 5), (Owner::Retire, 9), (Owner::Refresh, 9)] {
-        assert_eq!(of(&[], owner, Area::High, reads), None, "{owner:?}");
+        assert_eq!(of(&[], owner, HIGH, reads), None, "{owner:?}");
     }
     // LWA is emptied within itself, but for what is returned.
     for owner in [Owner::Gc, Owner::Wear, Owner::Refresh, Owner::Retire] {
-        assert_eq!(of(&[], owner, Area::Low, 0), Some(LowEntry::Stay));
+        assert_eq!(of(&[], owner, LOW, 0), Some(LowEntry::Stay));
     }
-    assert_eq!(of(printed, Owner::Gc, Area::Low, 9), None);
-    assert_eq!(of(&[], Owner::Return, Area::Low, 0), None);
-    assert_eq!(of(&[], Owner::Return, Area::Low, 9), Some(LowEntry::Stay));
-    assert_eq!(of(printed, Owner::Return, Area::Low, 9), None);
+    assert_eq!(of(printed, Owner::Gc, LOW, 9), None);
+    assert_eq!(of(&[], Owner::Return, LOW, 0), None);
+    assert_eq!(of(&[], Owner::Return, LOW, 9), Some(LowEntry::Stay));
+    assert_eq!(of(printed, Owner::Return, LOW, 9), None);
     let crowded = PageMove {
         may_stay: false,
-        ..page_move(Owner::Return, Area::Low, 9)
+        ..page_move(Owner::Return, LOW, 9)
     };
     assert_eq!(scheme("differential", &[]).of_move(&crowded), None);
-    assert_eq!(of(&[], Owner::Rewrite, Area::Low, 9), None);
+    assert_eq!(of(&[], Owner::Rewrite, LOW, 9), None);
 }
 
 /// Cold data spill while LWA is the emptier area and has room, and never as printed.
@@ -285,7 +281,7 @@ fn formula_data_that_moved_twice_spill_while_the_low_area_is_emptier() {
         scheme.look(&blocks([0, 0], valid));
         scheme.of_move(&PageMove {
             has_moved,
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         })
     };
     assert_eq!(spills(&[], [4, 3], true), Some(LowEntry::Spill));
@@ -310,7 +306,7 @@ fn formula_retired_superblocks_do_not_make_the_low_area_emptier() {
         scheme.look(&table);
         let entry = scheme.of_move(&PageMove {
             has_moved: true,
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         });
         entry == Some(LowEntry::Spill)
     };
@@ -329,25 +325,20 @@ fn formula_no_page_enters_while_the_low_area_is_worn_more() {
         let hot = page_write(9, false);
         let spilled = PageMove {
             has_moved: true,
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         };
-        scheme.after_read(Area::High, &page_read(0, 0));
+        scheme.after_read(HIGH, &page_read(0, 0));
         [
             scheme.of_write(&hot).is_some(),
             scheme.of_write(&page_write(0, true)).is_some(),
-            scheme
-                .of_move(&page_move(Owner::Gc, Area::High, 9))
-                .is_some(),
-            scheme
-                .of_move(&page_move(Owner::Wear, Area::High, 9))
-                .is_some(),
+            scheme.of_move(&page_move(Owner::Gc, HIGH, 9)).is_some(),
+            scheme.of_move(&page_move(Owner::Wear, HIGH, 9)).is_some(),
             scheme.of_move(&spilled).is_some(),
-            scheme.after_read(Area::High, &page_read(9, 1)).is_some(),
+            scheme.after_read(HIGH, &page_read(9, 1)).is_some(),
         ]
     };
     let stays = |scheme: &AnyArea| {
-        [Owner::Gc, Owner::Return]
-            .map(|owner| scheme.of_move(&page_move(owner, Area::Low, 9)).is_some())
+        [Owner::Gc, Owner::Return].map(|owner| scheme.of_move(&page_move(owner, LOW, 9)).is_some())
     };
     let mut balanced = scheme("differential", &[]);
     let mut printed = scheme("differential", &[("rule", 1)]);
@@ -391,7 +382,7 @@ fn formula_the_oracle_plans_without_retired_superblocks() {
         oracle.foresee(&future);
         let of = |page| PageMove {
             future: future.of(Lpn(page)),
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         };
         let enters = (0..PAGES).filter(|page| oracle.of_move(&of(*page)).is_some());
         enters.count()
@@ -465,7 +456,7 @@ fn formula_dominance_decides_where_locality_is_low() {
         let mut scheme = scheme("differential", set);
         for i in 0..1 << 14 {
             let reads = if i % hot_every == 0 { 9 } else { 1 };
-            scheme.after_read(Area::High, &page_read(reads, 0));
+            scheme.after_read(HIGH, &page_read(reads, 0));
         }
         let write = |reads, writes| PageWrite {
             heat: heat(reads, writes),

@@ -5,9 +5,9 @@ use firstread_core::{CellMode, HostOp, Lpn, Status, Stream};
 use firstread_faulty_flash::{Faults, FaultyDrive, TrialEnd, When, geometry};
 use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{
-    Area, Counters, LowEntry, Refused, SuperblockRow, SuperblockUse,
+    Counters, LowEntry, Refused, RegionId, SuperblockRow, SuperblockUse,
 };
-use firstread_firmware::policy::area::AXIS;
+use firstread_firmware::policy::area::{AXIS, HIGH, LOW};
 use proptest::prelude::*;
 
 use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area, write_cache};
@@ -106,10 +106,10 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
     let blocks = drive.firmware.blocks();
     let counters = drive.firmware.counters().clone();
     let last = counters.since(&before);
-    let wear = |area: Area| {
-        let pe = || blocks.in_area(area).iter().map(|(_, row)| row.pe_cycles);
+    let wear = |area: RegionId| {
+        let pe = || blocks.in_region(area).iter().map(|(_, row)| row.pe_cycles);
         let spread = pe().max().unwrap_or(0) - pe().min().unwrap_or(0);
-        let count = f64::from(blocks.in_area(area).len().max(1));
+        let count = f64::from(blocks.in_region(area).len().max(1));
         (f64::from(pe().sum::<u32>()) / count, spread)
     };
     // Every erase had the slots of a superblock programmed before, but those of the fill; the rest are in open ones.
@@ -128,8 +128,8 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
         "{off} slots in {open} open superblocks"
     );
     CameTo {
-        wear: Area::ALL.map(wear),
-        low_reads: last.page_reads_in_low as f64
+        wear: [HIGH, LOW].map(wear),
+        low_reads: last.page_reads_by_region[LOW.index()] as f64
             / last.page_reads_by_mode.iter().sum::<u64>().max(1) as f64,
         amplification: programmed as f64 / counters.host_slots_written as f64,
         statuses: drive.platform.completed.iter().map(|(_, s)| *s).collect(),
@@ -294,9 +294,9 @@ fn sequence_pools_of_cell_modes_take_no_superblock_of_the_low_area() {
         step(&mut drive, capacity, Stream::new(7).at(i));
         let blocks = drive.firmware.blocks();
         if i % 64 == 0 {
-            let mut low = blocks.in_area(Area::Low).iter();
+            let mut low = blocks.in_region(LOW).iter();
             assert!(low.all(|(_, row)| row.mode == mode), "write {i}");
-            let high = blocks.in_area(Area::High).iter();
+            let high = blocks.in_region(HIGH).iter();
             in_pools += high.filter(|(_, row)| row.mode != mode).count();
         }
     }
@@ -392,7 +392,8 @@ fn powerloss_the_low_area_outlives_the_heat() {
         }
         drive.settle().unwrap();
         let since = drive.firmware.counters().since(&before);
-        since.page_reads_in_low as f64 / since.page_reads_by_mode.iter().sum::<u64>() as f64
+        since.page_reads_by_region[LOW.index()] as f64
+            / since.page_reads_by_mode.iter().sum::<u64>() as f64
     };
     for i in 0..4 * capacity {
         step(&mut drive, capacity, stream.at(i));

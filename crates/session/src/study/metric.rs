@@ -5,7 +5,8 @@ use firstread_core::sensing::SafeSense;
 use firstread_drive::stats::{Report, Wear};
 use firstread_drive::{Cause, Ended};
 use firstread_firmware::ftl::Owner;
-use firstread_firmware::observe::{Area, Counters};
+use firstread_firmware::observe::{Counters, RegionId};
+use firstread_firmware::policy::area::{AREAS, HIGH, LOW};
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
@@ -238,12 +239,12 @@ metrics! {
     "end_pe_mean", "Mean P/E at the end", |_, o| end_wear(o, |wear| wear.mean);
     "end_pe_p99", "P99 of P/E at the end", |_, o| end_wear(o, |wear| wear.p99.into());
     "end_pe_max", "Highest P/E at the end", |_, o| end_wear(o, |wear| wear.max.into());
-    "high_end_pe_mean", "High area: mean P/E at end", |_, o| end_of(o, Area::High, |area| area.mean);
-    "high_end_pe_p99", "High area: P99 of P/E at end", |_, o| end_of(o, Area::High, |area| area.p99.into());
-    "high_end_pe_max", "High area: highest P/E at end", |_, o| end_of(o, Area::High, |area| area.max.into());
-    "low_end_pe_mean", "Low area: mean P/E at end", |_, o| end_of(o, Area::Low, |area| area.mean);
-    "low_end_pe_p99", "Low area: P99 of P/E at end", |_, o| end_of(o, Area::Low, |area| area.p99.into());
-    "low_end_pe_max", "Low area: highest P/E at end", |_, o| end_of(o, Area::Low, |area| area.max.into());
+    "high_end_pe_mean", "High area: mean P/E at end", |_, o| end_of(o, HIGH, |area| area.mean);
+    "high_end_pe_p99", "High area: P99 of P/E at end", |_, o| end_of(o, HIGH, |area| area.p99.into());
+    "high_end_pe_max", "High area: highest P/E at end", |_, o| end_of(o, HIGH, |area| area.max.into());
+    "low_end_pe_mean", "Low area: mean P/E at end", |_, o| end_of(o, LOW, |area| area.mean);
+    "low_end_pe_p99", "Low area: P99 of P/E at end", |_, o| end_of(o, LOW, |area| area.p99.into());
+    "low_end_pe_max", "Low area: highest P/E at end", |_, o| end_of(o, LOW, |area| area.max.into());
     "bad_percent", "Bad blocks at the end (%)", |_, o| Some(100.0 * o.lived.last().bad_share);
     "retired_superblocks", "Superblocks retired at the end", |_, o| Some(o.lived.last().retired.into());
     "life_low_read_percent", "Reads in the low area (%)", |_, o| Some(100.0 * o.lived.low_read_share.unwrap_or(0.0));
@@ -309,9 +310,10 @@ fn end_wear(o: &LifeOutcome, of: fn(&Wear) -> f64) -> Option<f64> {
 }
 
 /// A number of the wear of an area at the end of a life. None of a drive without areas.
-fn end_of(o: &LifeOutcome, area: Area, of: fn(&AreaWear) -> f64) -> Option<f64> {
+fn end_of(o: &LifeOutcome, area: RegionId, of: fn(&AreaWear) -> f64) -> Option<f64> {
     let wear = &o.lived.last().wear;
-    wear.iter().find(|w| w.name == area.name()).map(of)
+    let (_, name) = AREAS[area.index()];
+    wear.iter().find(|w| w.name == name).map(of)
 }
 
 /// A time of the reads of a stage (us). None where there was no probe.
@@ -357,7 +359,7 @@ fn of_mode(s: &Setup, o: &Outcome, mode: CellMode, of: fn(&OfMode) -> Option<f64
 }
 
 /// A number of the areas, on a drive that has them.
-fn low(o: &Outcome, of: impl Fn(&[InRun; Area::COUNT]) -> Option<f64>) -> Option<f64> {
+fn low(o: &Outcome, of: impl Fn(&[InRun; AREAS.len()]) -> Option<f64>) -> Option<f64> {
     of(&areas(o)?)
 }
 

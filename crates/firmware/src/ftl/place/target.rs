@@ -23,7 +23,7 @@ use super::buffer::Allocated;
 use super::{Item, Place, Refusal, Why};
 use crate::config::WriteCache;
 use crate::ftl::map::Table;
-use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse, Writer};
+use crate::observe::{LowEntry, Owner, Refused, RegionId, StreamId, StreamUse, Writer};
 use crate::policy::area::{Areas, PageMove, PageWrite};
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
@@ -77,7 +77,7 @@ impl Place {
     pub(super) fn has_one_choice(&self, item: &Item, shared: &Shared) -> bool {
         match item.why {
             Why::Host { .. } => {
-                !shared.blocks.has_areas() || shared.config.write_cache != WriteCache::Protected
+                !shared.blocks.has_regions() || shared.config.write_cache != WriteCache::Protected
             }
             Why::Moved { .. } => !self.streams.declares_any(),
             Why::Copied(_) => false,
@@ -93,7 +93,7 @@ impl Place {
             Some(Choice::new(stream, if_full, if_none))
         };
         let enters = |entry, if_full, if_none| {
-            let choice = of(StreamUse::Low, if_full, if_none)?;
+            let choice = of(StreamUse::Region(RegionId::DECLARED), if_full, if_none)?;
             Some(Choice {
                 entry: Some(entry),
                 ..choice
@@ -121,7 +121,9 @@ impl Place {
                     Wait,
                 )),
             ],
-            Why::Copied(StreamUse::Low) => [enters(LowEntry::Read, Wait, Wait), None, None],
+            Why::Copied(StreamUse::Region(RegionId::DECLARED)) => {
+                [enters(LowEntry::Read, Wait, Wait), None, None]
+            }
             Why::Copied(what) => [of(what, Wait, Wait), None, None],
             Why::Map => [
                 Some(Choice::new(self.streams.map(), Wait, Wait)),
@@ -147,13 +149,13 @@ impl Place {
 
     /// How a page of the host that moves for `owner` enters the low wearing area or stays there, if it does.
     fn entry_of_move(&self, owner: Owner, item: &Item, shared: &Shared) -> Option<LowEntry> {
-        if !shared.blocks.has_areas() {
+        if !shared.blocks.has_regions() {
             return None;
         }
         let from = item.expect?.block();
         self.area.of_move(&PageMove {
             owner,
-            from: shared.blocks.area_of(from),
+            from: shared.blocks.region_of(from),
             has_moved: shared.blocks.row(from).holds_moved,
             may_stay: self.low.may_stay,
             heat: shared.heat.of(item.lpn),
@@ -168,7 +170,7 @@ impl Place {
             Owner::Gc | Owner::Wear
                 if shared.heat.is_on()
                     && let Some(stream) = self.streams.read_often()
-                    && self.wear[Area::High as usize].takes_along(shared.heat.of(item.lpn)) =>
+                    && self.wear[RegionId::MAIN.index()].takes_along(shared.heat.of(item.lpn)) =>
             {
                 stream
             }

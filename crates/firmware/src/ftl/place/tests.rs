@@ -13,7 +13,8 @@ use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
 };
 use crate::observe::{
-    Area, Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse, SuperblockUse,
+    Heat, HeatConfig, LowEntry, Owner, Refused, RegionId, StreamId, StreamRow, StreamUse,
+    SuperblockUse,
 };
 use crate::shared::Shared;
 
@@ -243,8 +244,8 @@ fn at_bound(low_free: u32) -> Drive {
     for block in (0..16).map(SuperblockId) {
         store.shared.blocks.row_mut(block).set_pe_cycles(900);
     }
-    store.place.look_at_areas(&store.shared);
-    assert!(store.place.keeps_low());
+    store.place.look_at_regions(&store.shared);
+    assert!(store.place.keeps(RegionId::DECLARED));
     drive
 }
 
@@ -311,7 +312,7 @@ fn formula_the_host_has_slots_in_the_buffer_of_the_low_area() {
     let item = Item {
         lpn: Lpn(7),
         expect: None,
-        why: Why::Copied(StreamUse::Low),
+        why: Why::Copied(StreamUse::Region(RegionId::DECLARED)),
     };
     let placed = drive
         .lower
@@ -335,20 +336,16 @@ fn formula_free_superblocks_of_the_low_area_are_kept() {
     };
     let kept = most(place);
     for (emptied, owner, soon) in [(17, Owner::Gc, 3), (17, Owner::Wear, 3), (3, Owner::Gc, 2)] {
-        assert_eq!(place.kept_low_soon(shared), (2, 2 * u64::from(SLOTS)));
+        assert_eq!(place.kept_soon(shared), (2, 2 * u64::from(SLOTS)));
         place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
         let slots = soon * u64::from(SLOTS);
-        assert_eq!(
-            place.kept_low_soon(shared),
-            (soon as u32, slots),
-            "{emptied}"
-        );
+        assert_eq!(place.kept_soon(shared), (soon as u32, slots), "{emptied}");
         place.relocation.emptying = None;
     }
-    assert!(place.release_low());
+    assert!(place.release_kept());
     assert_eq!(most(place), kept + 2 * u64::from(SLOTS));
-    assert_eq!(place.kept_low_soon(shared), (0, 0));
-    assert!(!place.release_low(), "they were released before");
+    assert_eq!(place.kept_soon(shared), (0, 0));
+    assert!(!place.release_kept(), "they were released before");
 }
 
 /// A write does not wait in vain while free superblocks are kept from the host: they are released when nothing else can
@@ -362,7 +359,7 @@ fn formula_a_drive_that_keeps_free_superblocks_is_not_full() {
     }
     let (place, shared) = (&mut store.place, &store.shared);
     assert!(!place.has_garbage(shared) && !place.is_full(shared));
-    assert!(place.release_low());
+    assert!(place.release_kept());
     assert!(place.is_full(shared));
 }
 
@@ -380,8 +377,8 @@ fn formula_superblocks_of_the_low_area_are_kept_with_the_slots_that_they_have() 
     // As if one of the two had been erased into a mode that holds half as much, and one of the others into one that holds
     // as much more.
     let pools = &mut place.space.pools;
-    pools.in_area_mut(Area::Low).unwrap().free_slots -= u64::from(SLOTS) / 2;
-    pools.in_area_mut(Area::High).unwrap().free_slots += u64::from(SLOTS) / 2;
+    pools.of(RegionId::DECLARED, CellMode::Slc).free_slots -= u64::from(SLOTS) / 2;
+    pools.of(RegionId::MAIN, CellMode::Slc).free_slots += u64::from(SLOTS) / 2;
     assert_eq!(beyond(place), before + SLOTS as usize / 2);
     assert_eq!(place.missing_room(shared), missing - i64::from(SLOTS) / 2);
 }
@@ -403,7 +400,7 @@ fn formula_what_spills_leaves_a_free_superblock() {
         assert_eq!(taken.is_ok(), enters, "{low_free} {entry:?}");
         // The last free one was opened, or there was none.
         let opened_last = low_free == u32::from(enters);
-        assert_eq!(store.place.low_is_wanted(), opened_last || !enters);
+        assert_eq!(store.place.room_is_wanted(), opened_last || !enters);
     }
 }
 
@@ -519,8 +516,7 @@ fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
         .place
         .space
         .pools
-        .in_area_mut(Area::Low)
-        .unwrap()
+        .of(RegionId::DECLARED, CellMode::Slc)
         .is_kept = true;
     let item = Item {
         lpn: Lpn(capacity),
@@ -682,7 +678,10 @@ fn formula_superblocks_remember_what_they_were_opened_for() {
     let often = ("wear", "progressive-hot");
     assert_eq!(of(often, Some(StreamUse::ReadOften), None), (true, false));
     let low = ("area", "differential");
-    assert_eq!(of(low, Some(StreamUse::Low), None), (false, false));
+    assert_eq!(
+        of(low, Some(StreamUse::Region(RegionId::DECLARED)), None),
+        (false, false)
+    );
     let refreshed = ("refresh", "lightweight");
     assert_eq!(
         of(refreshed, Some(StreamUse::Refreshed), None),
@@ -760,12 +759,12 @@ fn model_the_low_area_is_kept_while_the_high_one_holds_its_data() {
                 valid += row.valid_slots;
             }
         }
-        place.look_at_areas(shared);
+        place.look_at_regions(shared);
         // Three superblocks, and the open one of the stream of the low wearing area.
         let alive = 4 * u64::from(SLOTS) + spare;
         let holds = u64::from(slots) >= u64::from(valid) + alive;
         assert_eq!(
-            place.keeps_low(),
+            place.keeps(RegionId::DECLARED),
             holds,
             "seed {seed}: {slots} slots, {valid} valid, {spare}"
         );

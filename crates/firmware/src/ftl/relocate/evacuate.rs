@@ -46,7 +46,7 @@ impl Relocate {
             self.start_page(now, owner, lpn, lower, ports);
         }
         self.convert_free(now, lower, ports);
-        self.make_room_in_low(lower);
+        self.make_room(lower);
         loop {
             let Some(current) = lower.store.place.relocation.emptying else {
                 match self.next_evacuation(lower) {
@@ -167,7 +167,7 @@ impl Relocate {
         let waits = is_held || relocation.superblock_is_wanted();
         let space = &place.space;
         if waits && relocation.is_resting() && space.erases.is_empty() && space.programs == 0 {
-            if place.release_low() {
+            if place.release_kept() {
                 self.again = true;
             } else if is_held || place.has_garbage(&lower.store.shared) {
                 place.end_of_life();
@@ -176,8 +176,8 @@ impl Relocate {
         }
     }
 
-    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, room in
-    /// the low wearing area, garbage collection, wear leveling.
+    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, room in the region that a
+    /// scheme declares, garbage collection, wear leveling.
     fn next_evacuation<M: Arena>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         // An evacuation that gives back less than it takes waits until cleaning has its reserve.
         let spare = lower.store.place.has_spare();

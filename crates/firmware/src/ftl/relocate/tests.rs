@@ -8,7 +8,7 @@ use crate::ftl::place::{Item, Why};
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_of, drive_with, emptying, fill, geometry, setup,
 };
-use crate::observe::{Owner, StreamUse, SuperblockUse};
+use crate::observe::{Owner, RegionId, StreamUse, SuperblockUse};
 use crate::policy::gc_victim::{AXIS, AnyGcVictim};
 
 /// A drive of `superblocks`, of which `free` are free and the others hold `valid` valid slots each. Its spare space
@@ -189,7 +189,7 @@ fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
     let block = SuperblockId(2);
     let opened = drive.lower.store.shared.blocks.row(block).opened;
     for (opened, compacted) in [(opened + 1, 0), (opened, 1)] {
-        drive.relocate.room = Some(emptying(Owner::Gc, block, opened));
+        drive.relocate.for_room = Some(emptying(Owner::Gc, block, opened));
         drive.lower.store.place.relocation.asked += 1;
         let next = drive.relocate.next_for_room(&mut drive.lower);
         assert_eq!(next.is_some(), compacted == 1);
@@ -215,19 +215,19 @@ fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
             .mark_filled(Ns::ZERO, SuperblockId(block), 0, valid);
     }
     let store = &mut drive.lower.store;
-    store.place.look_at_areas(&store.shared);
+    store.place.look_at_regions(&store.shared);
     let opened = |block: u32| store.shared.blocks.row(SuperblockId(block)).opened;
     assert!(opened(18) < opened(16) && opened(16) < opened(19));
     let item = Item {
         lpn: Lpn(3),
         expect: None,
-        why: Why::Copied(StreamUse::Low),
+        why: Why::Copied(StreamUse::Region(RegionId::DECLARED)),
     };
     assert!(store.take(Ns::ZERO, &item).is_err(), "none is free");
-    drive.relocate.make_room_in_low(&mut drive.lower);
+    drive.relocate.make_room(&mut drive.lower);
     let asked = drive
         .relocate
-        .room
+        .for_room
         .expect("a page that is read often waits");
     assert_eq!(
         (asked.block, asked.owner),
@@ -238,7 +238,7 @@ fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
         host_waits.set(Wait::Superblock, waits);
         let next = drive.relocate.next_for_room(&mut drive.lower);
         assert_eq!(next.is_some(), !waits);
-        assert_eq!(drive.relocate.room.is_some(), waits);
+        assert_eq!(drive.relocate.for_room.is_some(), waits);
     }
 }
 

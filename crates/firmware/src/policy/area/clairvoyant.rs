@@ -11,8 +11,10 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Areas;
 use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
-use super::params::{LOW, LOW_FREE, LOW_SHARE, low_from, slots_of};
-use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, StreamRow, SuperblockTable};
+use super::params::{HIGH, LOW, LOW_FREE, LOW_SHARE, LOW_STREAM, low_from, slots_of};
+use crate::observe::{
+    Future, LowEntry, Owner, PageFuture, RegionId, RegionRow, StreamRow, SuperblockTable,
+};
 use crate::policy::Setup;
 use crate::policy::hot_pages::PageRead;
 
@@ -58,20 +60,19 @@ impl Clairvoyant {
 }
 
 impl Areas for Clairvoyant {
-    fn low_from(&self) -> Option<u32> {
-        Some(self.low_from)
-    }
-
-    fn free_after_fill(&self) -> Option<u32> {
-        Some(LOW_FREE)
+    fn region(&self) -> Option<RegionRow> {
+        Some(RegionRow {
+            first: self.low_from,
+            free_after_fill: Some(LOW_FREE),
+        })
     }
 
     fn streams(&self) -> &'static [StreamRow] {
-        LOW
+        LOW_STREAM
     }
 
     fn look(&mut self, blocks: &SuperblockTable) {
-        let low = InUse::of(blocks.in_area(Area::Low));
+        let low = InUse::of(blocks.in_region(LOW));
         self.room = low.most_settled(self.slots);
     }
 
@@ -94,20 +95,20 @@ impl Areas for Clairvoyant {
             return None;
         }
         match (page.from, page.owner) {
-            (Area::Low, Owner::Return) if !page.may_stay => None,
-            (Area::Low, _) => Some(LowEntry::Stay),
-            (Area::High, Owner::Gc) => Some(LowEntry::Gc),
-            (Area::High, Owner::Wear) => Some(LowEntry::Wear),
-            (Area::High, _) => None,
+            (LOW, Owner::Return) if !page.may_stay => None,
+            (LOW, _) => Some(LowEntry::Stay),
+            (HIGH, Owner::Gc) => Some(LowEntry::Gc),
+            (HIGH, Owner::Wear) => Some(LowEntry::Wear),
+            _ => None,
         }
     }
 
-    fn sees_read(&self, area: Area, _retries: u8) -> bool {
-        area == Area::High
+    fn sees_read(&self, area: RegionId, _retries: u8) -> bool {
+        area == HIGH
     }
 
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
-        (area == Area::High && self.belongs(read.future)).then_some(true)
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool> {
+        (area == HIGH && self.belongs(read.future)).then_some(true)
     }
 
     fn makes_room(&self, room: &LowRoom) -> MakeRoom {

@@ -1,7 +1,9 @@
 //! The contract of schemes of axis `area`.
 
 use super::params::LOW_SPARE;
-use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, PageHeat, StreamRow};
+use crate::observe::{
+    Future, LowEntry, Owner, PageFuture, PageHeat, RegionId, RegionRow, StreamRow,
+};
 use crate::observe::{SuperblockTable, SuperblockUse, SuperblockView};
 use crate::policy::hot_pages::PageRead;
 
@@ -22,8 +24,8 @@ pub struct PageWrite {
 pub struct PageMove {
     /// What it is moved for.
     pub owner: Owner,
-    /// The area that it lies in.
-    pub from: Area,
+    /// The region that it lies in.
+    pub from: RegionId,
     /// Whether it has moved before, since the host wrote it.
     pub has_moved: bool,
     /// Whether pages that are read often may stay in a superblock's area although it is returned: not where they are so
@@ -61,13 +63,8 @@ pub enum MakeRoom {
 
 /// The trait of the axis.
 pub trait Areas {
-    /// Number of the first superblock of the low wearing area; none if the drive has no areas.
-    fn low_from(&self) -> Option<u32> {
-        None
-    }
-    /// Superblocks of the low wearing area that a fill of the whole drive leaves free there; none if a fill goes by
-    /// address alone.
-    fn free_after_fill(&self) -> Option<u32> {
+    /// The low wearing area; none if the drive has no areas.
+    fn region(&self) -> Option<RegionRow> {
         None
     }
     /// The stream that the scheme declares for all data of the low wearing area.
@@ -105,7 +102,7 @@ pub trait Areas {
     }
     /// Whether [`Areas::after_read`] has to see the pages of a host read from `area` that took `retries`. It is told those of
     /// others by [`Areas::has_read`].
-    fn sees_read(&self, area: Area, retries: u8) -> bool {
+    fn sees_read(&self, area: RegionId, retries: u8) -> bool {
         let _ = (area, retries);
         true
     }
@@ -115,7 +112,7 @@ pub trait Areas {
     }
     /// A host read of a page from a full superblock of `area` has ended well. Returns whether the page is to be
     /// migrated, and if so, whether the budget allows it. [`Areas::has_migrated`] follows if it was.
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool> {
         let _ = (area, read);
         None
     }

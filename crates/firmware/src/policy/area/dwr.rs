@@ -20,9 +20,9 @@ use super::budget::Budget;
 use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
 use super::locality::Locality;
 use super::low_wear::LowWear;
-use super::params::{LOW, LOW_FREE, low_from, slots_of};
+use super::params::{HIGH, LOW, LOW_FREE, LOW_STREAM, low_from, slots_of};
 use super::stage::Stages;
-use crate::observe::{Area, LowEntry, Owner, PageHeat, StreamRow, SuperblockTable};
+use crate::observe::{LowEntry, Owner, PageHeat, RegionId, RegionRow, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, ServiceTimes};
 
@@ -144,22 +144,21 @@ impl Dwr {
 }
 
 impl Areas for Dwr {
-    fn low_from(&self) -> Option<u32> {
-        Some(self.low_from)
+    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
+    fn region(&self) -> Option<RegionRow> {
+        Some(RegionRow {
+            first: self.low_from,
+            free_after_fill: self.is_balanced.then_some(LOW_FREE),
+        })
     }
 
     fn streams(&self) -> &'static [StreamRow] {
-        LOW
-    }
-
-    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
-    fn free_after_fill(&self) -> Option<u32> {
-        self.is_balanced.then_some(LOW_FREE)
+        LOW_STREAM
     }
 
     /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.
     fn look(&mut self, blocks: &SuperblockTable) {
-        let [high, low] = Area::ALL.map(|area| InUse::of(blocks.in_area(area)));
+        let [high, low] = [HIGH, LOW].map(|area| InUse::of(blocks.in_region(area)));
         let high_milli = high.mean_wear_milli();
         self.stages.look(high_milli);
         self.bound.look(high_milli);
@@ -197,13 +196,13 @@ impl Areas for Dwr {
             // Data of failed programs go where there is room.
             (_, Owner::Rewrite) => return None,
             // A second chance, as a clock gives it.
-            (Area::Low, Owner::Return) => {
+            (LOW, Owner::Return) => {
                 let stays = self.is_balanced && page.may_stay && self.is_hot(page.heat);
                 stays.then_some(LowEntry::Stay)?
             }
-            (Area::Low, Owner::Gc) if !self.is_balanced => return None,
-            (Area::Low, _) => LowEntry::Stay,
-            (Area::High, Owner::Gc | Owner::Wear) => {
+            (LOW, Owner::Gc) if !self.is_balanced => return None,
+            (LOW, _) => LowEntry::Stay,
+            (HIGH, Owner::Gc | Owner::Wear) => {
                 let is_hot = self.by_gc && self.is_hot(page.heat);
                 match page.owner {
                     Owner::Gc if is_hot => LowEntry::Gc,
@@ -211,20 +210,20 @@ impl Areas for Dwr {
                     _ => (page.has_moved && self.spills).then_some(LowEntry::Spill)?,
                 }
             }
-            (Area::High, _) => return None,
+            _ => return None,
         };
         self.enters(entry)
     }
 
     #[inline]
-    fn sees_read(&self, area: Area, retries: u8) -> bool {
+    fn sees_read(&self, area: RegionId, retries: u8) -> bool {
         let may_trigger = match &self.trigger {
             Trigger::Retried => retries > 0,
             // Every read is learned from.
             Trigger::Slow(_) => return true,
             Trigger::Any => true,
         };
-        self.locality.is_on() || may_trigger && self.by_read && area == Area::High
+        self.locality.is_on() || may_trigger && self.by_read && area == HIGH
     }
 
     #[inline]
@@ -233,14 +232,14 @@ impl Areas for Dwr {
     }
 
     #[inline]
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool> {
         self.budget.earn(1);
         if let Trigger::Slow(times) = &mut self.trigger {
             times.learn(read);
         }
         let is_hot = self.stages.is_hot(read.heat.reads);
         self.locality.read(is_hot);
-        if area == Area::Low || !is_hot || !self.by_read {
+        if area == LOW || !is_hot || !self.by_read {
             return None;
         }
         self.enters(LowEntry::Read)?;

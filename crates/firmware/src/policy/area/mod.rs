@@ -20,10 +20,11 @@ mod one;
 mod params;
 mod stage;
 
-use crate::observe::{Area, Future, LowEntry, StreamRow, SuperblockTable};
+use crate::observe::{Future, LowEntry, RegionId, RegionRow, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 use crate::policy::hot_pages::PageRead;
 pub use contract::{Areas, LowRoom, MakeRoom, PageMove, PageWrite};
+pub use params::{AREAS, HIGH, LOW};
 
 axis! {
     "area": "regions that wear apart";
@@ -33,8 +34,7 @@ axis! {
         differential_fixed::DifferentialFixed,
         clairvoyant::Clairvoyant,
     }
-    fn low_from(&self) -> Option<u32>;
-    fn free_after_fill(&self) -> Option<u32>;
+    fn region(&self) -> Option<RegionRow>;
     fn streams(&self) -> &'static [StreamRow];
     fn foresee(&mut self, future: &Future);
     fn look(&mut self, blocks: &SuperblockTable);
@@ -48,11 +48,11 @@ axis! {
     #[inline]
     fn of_move(&self, page: &PageMove) -> Option<LowEntry>;
     #[inline]
-    fn sees_read(&self, area: Area, retries: u8) -> bool;
+    fn sees_read(&self, area: RegionId, retries: u8) -> bool;
     #[inline]
     fn has_read(&mut self, pages: u32);
     #[inline]
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool>;
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool>;
     fn has_migrated(&mut self);
     fn makes_room(&self, room: &LowRoom) -> MakeRoom;
 }

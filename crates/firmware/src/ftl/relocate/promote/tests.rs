@@ -6,7 +6,7 @@ use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId};
 
 use crate::ftl::place::{Erased, Evacuation};
 use crate::ftl::tests::{Drive, Silent, drive_of, emptying, fill, geometry, setup};
-use crate::observe::{FutureBuilder, Owner, Refused, SuperblockUse};
+use crate::observe::{FutureBuilder, Owner, Refused, Regions, SuperblockUse};
 
 /// Slots of a superblock in the modes of the drive.
 const QLC: u64 = 256;
@@ -175,7 +175,8 @@ fn model_an_emptied_superblock_goes_to_the_stream_that_waits() {
             store.start_erase(Ns::ZERO, free, to, Erased::Free, ports);
         }
         let is_low = s.at(23).below(4) == 0;
-        store.shared.blocks.set_low_from(is_low.then_some(1));
+        let blocks = &mut store.shared.blocks;
+        blocks.divide(Regions::new(blocks.len(), is_low.then_some(1)));
         let mode = [CellMode::Qlc, CellMode::Qlc, CellMode::Tlc][s.at(24).below(3) as usize];
         let may = expected(&drive, true, to, 0).is_ok();
         let changes = is_wanted && !is_coming && !is_low && mode == CellMode::Qlc && may;

@@ -1,11 +1,11 @@
-//! Areas: which superblock each of them has cleaned, and how the low wearing area gets room.
+//! Regions: which superblock each of them has cleaned, and how the region that a scheme declares gets room.
 //!
-//! Garbage collection works for the host, whose superblocks are those of the high wearing area, and so asks the
-//! instance of that area. Only if it yields next to nothing beside what the other area would yield, or if the high
-//! wearing area is overfull, is a superblock of the low wearing area cleaned for the host.
+//! Garbage collection works for the host, whose superblocks are those of the drive's own region, and so asks the instance
+//! of that region. Only if it yields next to nothing beside what another region would yield, or if the drive's own region
+//! is overfull, is a superblock of another region cleaned for the host.
 //!
-//! The low wearing area is emptied for its own sake when it has no free superblock left: within the area, or into the
-//! high wearing one.
+//! The declared region is emptied for its own sake when it has no free superblock left: within the region, or into the
+//! drive's own one.
 
 use firstread_core::{SuperblockId, Wait};
 
@@ -13,71 +13,73 @@ use super::Relocate;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::Evacuation;
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Area, Owner, SuperblockUse};
+use crate::observe::{Owner, RegionId, SuperblockUse};
 use crate::policy::area::{LowRoom, MakeRoom};
 use crate::policy::gc_victim::{GcVictim, LEAST_SHARE, Outlook, Victims};
 
 impl Relocate {
-    /// The superblocks of `area` to choose a victim from, after all that `outlook` tells.
+    /// The superblocks of `region` to choose a victim from, after all that `outlook` tells.
     pub(super) fn victims_in<'a, M>(
         &self,
-        area: Area,
+        region: RegionId,
         outlook: Outlook<'a>,
         store: &'a FlashStore<M>,
     ) -> Victims<'a> {
         let shared = &store.shared;
-        let blocks = shared.blocks.in_area(area);
+        let blocks = shared.blocks.in_region(region);
         Victims::new(blocks, &shared.config.geometry, outlook)
     }
 
-    /// What the instance of `area` would clean after `after` others, and the slots that this yields.
+    /// What the instance of `region` would clean after `after` others, and the slots that this yields.
     fn victim_in<M>(
         &self,
-        area: Area,
+        region: RegionId,
         after: u64,
         outlook: Outlook<'_>,
         store: &FlashStore<M>,
     ) -> Option<(SuperblockId, u32)> {
-        let victims = self.victims_in(area, outlook, store).after(after);
-        let victim = &self.gc.victim[area as usize];
+        let victims = self.victims_in(region, outlook, store).after(after);
+        let victim = &self.gc.victim[region.index()];
         let block = victim.choose(victims, self.gc.chosen + after)?;
         let row = store.shared.blocks.row(block);
         Some((block, victims.slots(row) - row.valid_slots))
     }
 
-    /// The victim of garbage collection after `after` others, on a drive with areas.
-    pub(super) fn victim_of_areas<M>(
+    /// The victim of garbage collection after `after` others, on a drive with several regions.
+    pub(super) fn victim_of_regions<M>(
         &self,
         after: u64,
         outlook: Outlook<'_>,
         store: &FlashStore<M>,
     ) -> Option<SuperblockId> {
-        let high = self.victim_in(Area::High, after, outlook, store);
-        let low = self.victim_in(Area::Low, after, outlook, store);
         let yields = |of: Option<(SuperblockId, u32)>| of.map_or(0, |(_, gain)| u64::from(gain));
-        let is_high = match store.place.keeps_low() {
-            true => yields(high) * LEAST_SHARE >= yields(low),
-            false => yields(high) >= yields(low),
-        };
-        let chosen = match is_high {
-            true => high.or(low),
-            false => low.or(high),
-        };
+        let mut chosen = self.victim_in(RegionId::MAIN, after, outlook, store);
+        for region in store.shared.blocks.regions().skip(1) {
+            let other = self.victim_in(region, after, outlook, store);
+            let stands = match store.place.keeps(region) {
+                true => yields(chosen) * LEAST_SHARE >= yields(other),
+                false => yields(chosen) >= yields(other),
+            };
+            chosen = match stands {
+                true => chosen.or(other),
+                false => other.or(chosen),
+            };
+        }
         chosen.map(|(block, _)| block)
     }
 
-    /// Asks for a superblock of the low wearing area to be emptied, if room is wanted there and the scheme says how.
-    pub(super) fn make_room_in_low<M>(&mut self, lower: &mut LowerLayers<M>) {
+    /// Asks for a superblock of the declared region to be emptied, if room is wanted there and the scheme says how.
+    pub(super) fn make_room<M>(&mut self, lower: &mut LowerLayers<M>) {
         let store = &mut lower.store;
-        if !store.place.low_is_wanted() || self.room.is_some() {
+        if !store.place.room_is_wanted() || self.for_room.is_some() {
             return;
         }
         let Some(for_hot) = store.place.begin_to_make_room(&store.shared) else {
             return;
         };
         let now = Outlook::default();
-        let low = self.victim_in(Area::Low, 0, now, store);
-        let high = self.victim_in(Area::High, 0, now, store);
+        let low = self.victim_in(RegionId::DECLARED, 0, now, store);
+        let high = self.victim_in(RegionId::MAIN, 0, now, store);
         let gain_of = |of: Option<(SuperblockId, u32)>| of.map_or(0, |(_, gain)| gain);
         let room = LowRoom {
             low_gain: gain_of(low),
@@ -87,7 +89,7 @@ impl Relocate {
         };
         let (owner, block) = match store.place.makes_room(&room) {
             MakeRoom::Compact => (Owner::Gc, low.map(|(block, _)| block)),
-            MakeRoom::ReturnOldest => (Owner::Return, oldest_low(store)),
+            MakeRoom::ReturnOldest => (Owner::Return, oldest_in(RegionId::DECLARED, store)),
             MakeRoom::Nothing => return,
         };
         let Some(block) = block else { return };
@@ -96,7 +98,7 @@ impl Relocate {
         }
         let shared = &store.shared;
         let row = shared.blocks.row(block);
-        self.room = Some(Evacuation {
+        self.for_room = Some(Evacuation {
             owner,
             block,
             opened: row.opened,
@@ -109,17 +111,17 @@ impl Relocate {
         self.again = true;
     }
 
-    /// The superblock of the low wearing area that is emptied next for room there, unless it has changed since. Like wear
+    /// The superblock of the declared region that is emptied next for room there, unless it has changed since. Like wear
     /// leveling it gives back what it takes, and waits for the host.
     pub(super) fn next_for_room<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
-        self.room?;
+        self.for_room?;
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         let waits =
             place.relocation.host_waits.has(Wait::Superblock) || !place.can_spare(0, shared);
         let asked = match waits {
             true => return None,
-            false => self.room.take()?,
+            false => self.for_room.take()?,
         };
         place.relocation.asked -= 1;
         let row = shared.blocks.row(asked.block);
@@ -132,10 +134,10 @@ impl Relocate {
     }
 }
 
-/// The full superblock of the low wearing area that was opened longest ago.
-fn oldest_low<M>(store: &FlashStore<M>) -> Option<SuperblockId> {
-    let low = store.shared.blocks.in_area(Area::Low);
-    let at_rest = low.iter().filter(|(_, row)| {
+/// The full superblock of `region` that was opened longest ago.
+fn oldest_in<M>(region: RegionId, store: &FlashStore<M>) -> Option<SuperblockId> {
+    let blocks = store.shared.blocks.in_region(region);
+    let at_rest = blocks.iter().filter(|(_, row)| {
         row.usage == SuperblockUse::Full && !row.leaving && !row.failed && !row.holds_map
     });
     let oldest = at_rest.min_by_key(|(_, row)| row.opened);
