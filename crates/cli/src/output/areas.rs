@@ -1,6 +1,6 @@
 //! Areas that wear apart: shown for drives that have them.
 
-use firstread_firmware::observe::LowEntry;
+use firstread_firmware::policy::area::Entry;
 use firstread_session::Outcome;
 use firstread_session::results::areas::{InRun, Reads, areas, entered};
 
@@ -32,7 +32,7 @@ pub fn lines(outcome: &Outcome) -> String {
         row
     }));
     let c = &outcome.stats.counters;
-    let ways = LowEntry::ALL.into_iter().zip(c.slots_into_low);
+    let ways = Entry::ALL.into_iter().zip(c.slots_entered);
     let ways: Vec<String> = ways
         .filter(|(_, slots)| *slots > 0)
         .map(|(entry, slots)| format!("{} {}", entry.name().replace('_', " "), count(slots)))
@@ -46,16 +46,16 @@ pub fn lines(outcome: &Outcome) -> String {
          \x20 mapping units written into the low wearing area: {ways}; refused: {}; over budget: {}\n\
          \x20 superblocks of it: {} returned, {} compacted, {} opened for other data\n",
         table("  ", &sides(1), &rows),
-        refused(&c.low_refused),
-        count(c.low_over_budget),
-        count(c.superblocks_returned),
+        refused(&c.entries_refused),
+        count(c.migrations_over_budget),
+        count(c.superblocks_emptied_for_room),
         count(c.superblocks_compacted),
         count(c.opened_elsewhere),
     );
-    if c.writes_refused_at_bound > 0 {
+    if c.writes_refused > 0 {
         text += &format!(
             "  writes and trims of the host refused at the bound of wear: {}\n",
-            count(c.writes_refused_at_bound)
+            count(c.writes_refused)
         );
     }
     text
@@ -107,7 +107,7 @@ pub fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
             mean,
             retries,
             count(entered(outcome)),
-            count(c.superblocks_returned),
+            count(c.superblocks_emptied_for_room),
             count(c.opened_elsewhere),
         ]
     };

@@ -176,10 +176,10 @@ pub enum Owner {
     Scheme,
     /// Rewriting data whose program failed or was torn by a power cut.
     Rewrite,
-    /// Migration into the low wearing area after a host read.
+    /// Migration into another region after a host read.
     Migration,
-    /// Return of data from the low wearing area, which is full, to the high wearing one.
-    Return,
+    /// Room in a declared region, which is full: its data leave for the drive's own region.
+    MakeRoom,
 }
 
 /// Number of owners.
@@ -197,7 +197,7 @@ impl Owner {
         Owner::Scheme,
         Owner::Rewrite,
         Owner::Migration,
-        Owner::Return,
+        Owner::MakeRoom,
     ];
 
     /// Key of the owner in results.
@@ -212,7 +212,7 @@ impl Owner {
             Owner::Scheme => "scheme",
             Owner::Rewrite => "rewrite",
             Owner::Migration => "migration",
-            Owner::Return => "return",
+            Owner::MakeRoom => "return",
         }
     }
 }

@@ -5,12 +5,11 @@ use firstread_core::{CellMode, Lpn, Ns, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{
-    FutureBuilder, LowEntry, PageFuture, PageHeat, RegionId, Regions, SuperblockTable,
-    SuperblockUse,
+    FutureBuilder, PageFuture, PageHeat, RegionId, Regions, SuperblockTable, SuperblockUse,
 };
 use firstread_firmware::policy::Setup;
 use firstread_firmware::policy::area::{
-    AXIS, AnyArea, Areas, HIGH, LOW, LowRoom, MakeRoom, PageMove, PageWrite,
+    AXIS, AnyArea, Areas, Entry, HIGH, LOW, MakeRoom, PageMove, PageWrite, RegionRoom,
 };
 use firstread_firmware::policy::hot_pages::PageRead;
 
@@ -69,7 +68,6 @@ fn page_move(owner: Owner, from: RegionId, reads: u8) -> PageMove {
         owner,
         from,
         has_moved: false,
-        may_stay: true,
         heat: heat(reads, 0),
         future: PageFuture::default(),
     }
@@ -151,7 +149,7 @@ fn formula_the_budget_is_a_share_of_the_host_s_pages() {
             _ => {
                 let migrates = scheme.after_read(HIGH, &page_read(9, 1)) == Some(true);
                 if migrates {
-                    scheme.has_migrated();
+                    scheme.has_entered(Entry::Read, None);
                 }
                 migrates
             }
@@ -202,7 +200,7 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
             for scheme in [&mut told, &mut saw] {
                 let migrates = scheme.after_read(HIGH, &page_read(9, 1));
                 assert_eq!(migrates, Some(true), "a thousand thousandths");
-                scheme.has_migrated();
+                scheme.has_entered(Entry::Read, None);
                 let migrates = scheme.after_read(HIGH, &page_read(9, 1));
                 assert_eq!(migrates, Some(false));
             }
@@ -220,7 +218,7 @@ fn formula_the_budget_is_spent_by_migrations_that_were_made() {
     }
     let mut after = || scheme.after_read(HIGH, &page_read(9, 1));
     assert_eq!((after(), after()), (Some(true), Some(true)));
-    scheme.has_migrated();
+    scheme.has_entered(Entry::Read, None);
     assert_eq!(scheme.after_read(HIGH, &page_read(9, 1)), Some(false));
 }
 
@@ -251,26 +249,61 @@ fn formula_what_moves_take_along() {
         scheme("differential", set).of_move(&page_move(owner, from, reads))
     };
     let printed = &[("rule", 1)];
-    assert_eq!(of(&[], Owner::Gc, HIGH, 6), Some(LowEntry::Gc));
-    assert_eq!(of(&[], Owner::Wear, HIGH, 6), Some(LowEntry::Wear));
+    assert_eq!(of(&[], Owner::Gc, HIGH, 6), Some(Entry::Gc));
+    assert_eq!(of(&[], Owner::Wear, HIGH, 6), Some(Entry::Wear));
     assert_eq!(of(&[("by_gc", 0)], Owner::Gc, HIGH, 6), None);
     for (owner, reads) in [(Owner::Gc, 5), (Owner::Retire, 9), (Owner::Refresh, 9)] {
         assert_eq!(of(&[], owner, HIGH, reads), None, "{owner:?}");
     }
     // LWA is emptied within itself, but for what is returned.
     for owner in [Owner::Gc, Owner::Wear, Owner::Refresh, Owner::Retire] {
-        assert_eq!(of(&[], owner, LOW, 0), Some(LowEntry::Stay));
+        assert_eq!(of(&[], owner, LOW, 0), Some(Entry::Stay));
     }
     assert_eq!(of(printed, Owner::Gc, LOW, 9), None);
-    assert_eq!(of(&[], Owner::Return, LOW, 0), None);
-    assert_eq!(of(&[], Owner::Return, LOW, 9), Some(LowEntry::Stay));
-    assert_eq!(of(printed, Owner::Return, LOW, 9), None);
-    let crowded = PageMove {
-        may_stay: false,
-        ..page_move(Owner::Return, LOW, 9)
+    let returned = |set: &[(&str, i64)], reads| {
+        let mut scheme = scheme("differential", set);
+        scheme.oldest_leaves();
+        scheme.of_move(&page_move(Owner::MakeRoom, LOW, reads))
     };
-    assert_eq!(scheme("differential", &[]).of_move(&crowded), None);
+    assert_eq!(returned(&[], 0), None);
+    assert_eq!(returned(&[], 9), Some(Entry::Stay));
+    assert_eq!(returned(printed, 9), None);
     assert_eq!(of(&[], Owner::Rewrite, LOW, 9), None);
+}
+
+/// Pages that are wanted in LWA stay when their superblock is returned, unless half a superblock of pages stayed at the last
+/// return. Only what was returned counts. After a power cut, what is being returned leaves.
+#[test]
+fn formula_pages_stay_unless_half_a_superblock_stayed() {
+    let returned = Some(Owner::MakeRoom);
+    for name in ["differential", "clairvoyant"] {
+        let mut scheme = scheme(name, &[]);
+        // The oracle knows of no load: all that is read twice belongs in LWA.
+        scheme.look(&blocks([0, 0], [0, 0]));
+        scheme.foresee(&FutureBuilder::new(PAGES).build().unwrap());
+        let page = PageMove {
+            future: PageFuture {
+                reads: 9,
+                left: 9,
+                writes: 0,
+            },
+            ..page_move(Owner::MakeRoom, LOW, 9)
+        };
+        assert_eq!(scheme.of_move(&page), None, "{name} after a power cut");
+        for (stayed, may_stay) in [(0, true), (7, true), (8, false), (0, true)] {
+            for _ in 0..stayed {
+                scheme.has_entered(Entry::Stay, returned);
+            }
+            for entry in Entry::ALL {
+                for _ in 0..16 {
+                    scheme.has_entered(entry, Some(Owner::Gc));
+                }
+            }
+            scheme.oldest_leaves();
+            let stays = may_stay.then_some(Entry::Stay);
+            assert_eq!(scheme.of_move(&page), stays, "{name}: {stayed}");
+        }
+    }
 }
 
 /// Cold data spill while LWA is the emptier area and has room, and never as printed.
@@ -284,12 +317,12 @@ fn formula_data_that_moved_twice_spill_while_the_low_area_is_emptier() {
             ..page_move(Owner::Gc, HIGH, 0)
         })
     };
-    assert_eq!(spills(&[], [4, 3], true), Some(LowEntry::Spill));
+    assert_eq!(spills(&[], [4, 3], true), Some(Entry::Spill));
     assert_eq!(spills(&[], [4, 3], false), None);
     assert_eq!(spills(&[], [4, 4], true), None);
     assert_eq!(spills(&[("rule", 1)], [4, 0], true), None);
     // Three superblocks, of sixteen slots each, are kept for what is not settled: 272 slots are left.
-    assert_eq!(spills(&[], [16, 13], true), Some(LowEntry::Spill));
+    assert_eq!(spills(&[], [16, 13], true), Some(Entry::Spill));
     assert_eq!(spills(&[], [16, 14], true), None);
 }
 
@@ -308,7 +341,7 @@ fn formula_retired_superblocks_do_not_make_the_low_area_emptier() {
             has_moved: true,
             ..page_move(Owner::Gc, HIGH, 0)
         });
-        entry == Some(LowEntry::Spill)
+        entry == Some(Entry::Spill)
     };
     assert!(spills([4, 3]));
     assert!(!spills([4, 4]));
@@ -338,9 +371,11 @@ fn formula_no_page_enters_while_the_low_area_is_worn_more() {
         ]
     };
     let stays = |scheme: &AnyArea| {
-        [Owner::Gc, Owner::Return].map(|owner| scheme.of_move(&page_move(owner, LOW, 9)).is_some())
+        [Owner::Gc, Owner::MakeRoom]
+            .map(|owner| scheme.of_move(&page_move(owner, LOW, 9)).is_some())
     };
     let mut balanced = scheme("differential", &[]);
+    balanced.oldest_leaves();
     let mut printed = scheme("differential", &[("rule", 1)]);
     for (low, enters) in [
         (0, true),
@@ -400,7 +435,7 @@ fn formula_updates_at_the_bound() {
         assert_eq!(scheme.tells_updates(), pe_cycles[0] >= 800);
         scheme.of_write(&page_write(0, is_update && scheme.tells_updates()))
     };
-    let bound = Some(LowEntry::Bound);
+    let bound = Some(Entry::Bound);
     let mut printed = scheme("differential", &[("rule", 1)]);
     assert_eq!(of(&mut printed, [799, 0], true), None);
     assert_eq!(of(&mut printed, [800, 0], true), bound);
@@ -435,7 +470,7 @@ fn formula_which_updates_enter_the_low_area() {
             heat: heat(reads, writes),
             ..page_write(0, false)
         };
-        scheme.of_write(&page) == Some(LowEntry::Update)
+        scheme.of_write(&page) == Some(Entry::Update)
     };
     for (pe_cycles, reads, writes, balanced, printed) in [
         ([10, 0], 6, 5, true, true),
@@ -476,18 +511,18 @@ fn formula_dominance_decides_where_locality_is_low() {
 /// Garbage is compacted where that is cheap, and nothing is returned for data that are not read often.
 #[test]
 fn formula_how_the_low_area_gets_room() {
-    let of = |set: &[(&str, i64)], low_gain, high_gain, for_hot| {
-        scheme("differential", set).makes_room(&LowRoom {
-            low_gain,
-            high_gain,
+    let of = |set: &[(&str, i64)], gain, own_gain, is_urgent| {
+        scheme("differential", set).makes_room(&RegionRoom {
+            gain,
+            own_gain,
             slots: 16,
-            for_hot,
+            is_urgent,
         })
     };
     assert_eq!(of(&[], 8, 12, true), MakeRoom::Compact);
     assert_eq!(of(&[], 3, 3, false), MakeRoom::Compact);
-    assert_eq!(of(&[], 3, 4, true), MakeRoom::ReturnOldest);
+    assert_eq!(of(&[], 3, 4, true), MakeRoom::EmptyOldest);
     assert_eq!(of(&[], 3, 4, false), MakeRoom::Nothing);
     assert_eq!(of(&[], 0, 0, false), MakeRoom::Nothing);
-    assert_eq!(of(&[("rule", 1)], 16, 0, true), MakeRoom::ReturnOldest);
+    assert_eq!(of(&[("rule", 1)], 16, 0, true), MakeRoom::EmptyOldest);
 }

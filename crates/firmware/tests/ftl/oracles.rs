@@ -3,10 +3,12 @@
 use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{
-    Future, FutureBuilder, LowEntry, PageFuture, PageHeat, Regions, SuperblockRow, SuperblockTable,
+    Future, FutureBuilder, PageFuture, PageHeat, Regions, SuperblockRow, SuperblockTable,
     SuperblockUse,
 };
-use firstread_firmware::policy::area::{AnyArea, Areas, HIGH, LOW, LowRoom, MakeRoom, PageWrite};
+use firstread_firmware::policy::area::{
+    AnyArea, Areas, Entry, HIGH, LOW, MakeRoom, PageWrite, RegionRoom,
+};
 use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack};
 use firstread_firmware::policy::hot_pages::PageRead;
 use firstread_firmware::policy::{Setup, area, cell_mode};
@@ -294,7 +296,7 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
             },
             is_update: false,
         };
-        let expected = enters.then_some(LowEntry::Update);
+        let expected = enters.then_some(Entry::Update);
         assert_eq!(
             scheme.of_write(&page),
             expected,
@@ -309,17 +311,17 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
         );
         assert_eq!(scheme.after_read(LOW, &read), None);
     }
-    for (low_gain, compacts) in [(0, false), (QLC / 2, false), (QLC / 2 + 1, true)] {
-        let room = scheme.makes_room(&LowRoom {
-            low_gain,
-            high_gain: QLC,
+    for (gain, compacts) in [(0, false), (QLC / 2, false), (QLC / 2 + 1, true)] {
+        let room = scheme.makes_room(&RegionRoom {
+            gain,
+            own_gain: QLC,
             slots: QLC,
-            for_hot: true,
+            is_urgent: true,
         });
         let expected = match compacts {
             true => MakeRoom::Compact,
-            false => MakeRoom::ReturnOldest,
+            false => MakeRoom::EmptyOldest,
         };
-        assert_eq!(room, expected, "{low_gain}");
+        assert_eq!(room, expected, "{gain}");
     }
 }

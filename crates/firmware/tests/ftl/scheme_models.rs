@@ -5,7 +5,7 @@ use firstread_core::params::Axis;
 use firstread_core::{CellMode, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{PageFuture, PageHeat, SuperblockTable, SuperblockUse};
-use firstread_firmware::policy::area::{AnyArea, Areas, HIGH, LOW, PageWrite};
+use firstread_firmware::policy::area::{AnyArea, Areas, Entry, HIGH, LOW, PageWrite};
 use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack};
 use firstread_firmware::policy::hot_pages::PageRead;
 use firstread_firmware::policy::refresh::{AnyRefresh, Refresh};
@@ -378,7 +378,7 @@ fn model_the_budget_of_migrations_is_earned_saved_up_and_spent() {
                     );
                     // Not each finds a slot.
                     if has_page && !saves && draw.at(3).below(4) > 0 {
-                        scheme.has_migrated();
+                        scheme.has_entered(Entry::Read, None);
                         left_milli -= 1_000;
                     }
                     *(if has_page { &mut allowed } else { &mut refused }) += 1;
@@ -404,7 +404,7 @@ fn model_the_budget_of_migrations_is_earned_saved_up_and_spent() {
                 "seed {seed}, at its end {i}: {left_milli}"
             );
             if has_page {
-                scheme.has_migrated();
+                scheme.has_entered(Entry::Read, None);
                 left_milli -= 1_000;
             }
         }

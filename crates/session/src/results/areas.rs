@@ -2,8 +2,8 @@
 //! the keys mean: `docs/firmware/areas.md`.
 
 use firstread_drive::stats::OfRegion;
-use firstread_firmware::observe::{LowEntry, RegionId};
-use firstread_firmware::policy::area::AREAS;
+use firstread_firmware::observe::RegionId;
+use firstread_firmware::policy::area::{AREAS, Entry};
 use serde_json::{Map, Value, json};
 
 use super::refused;
@@ -61,9 +61,9 @@ pub fn areas(outcome: &Outcome) -> Option<[InRun; AREAS.len()]> {
 
 /// Pages that came into the low wearing area from elsewhere.
 pub fn entered(outcome: &Outcome) -> u64 {
-    let entries = LowEntry::ALL.into_iter();
-    let entries = entries.zip(outcome.stats.counters.slots_into_low);
-    let from_elsewhere = entries.filter(|(entry, _)| *entry != LowEntry::Stay);
+    let entries = Entry::ALL.into_iter();
+    let entries = entries.zip(outcome.stats.counters.slots_entered);
+    let from_elsewhere = entries.filter(|(entry, _)| *entry != Entry::Stay);
     from_elsewhere.map(|(_, slots)| slots).sum()
 }
 
@@ -75,20 +75,20 @@ pub(super) fn json(outcome: &Outcome) -> Option<Value> {
         .iter()
         .map(|of| (of.name.to_owned(), area_json(of)))
         .collect();
-    let entries: Map<String, Value> = LowEntry::ALL
+    let entries: Map<String, Value> = Entry::ALL
         .into_iter()
-        .zip(c.slots_into_low)
+        .zip(c.slots_entered)
         .map(|(entry, slots)| (entry.name().to_owned(), slots.into()))
         .collect();
     Some(json!({
         "by_area": by_area,
         "entered_slots": entries,
-        "refused": refused::json(&c.low_refused),
-        "over_budget": c.low_over_budget,
-        "superblocks_returned": c.superblocks_returned,
+        "refused": refused::json(&c.entries_refused),
+        "over_budget": c.migrations_over_budget,
+        "superblocks_returned": c.superblocks_emptied_for_room,
         "superblocks_compacted": c.superblocks_compacted,
         "opened_elsewhere": c.opened_elsewhere,
-        "writes_refused": c.writes_refused_at_bound,
+        "writes_refused": c.writes_refused,
     }))
 }
 

@@ -6,7 +6,8 @@ use firstread_drive::profile::Override;
 use firstread_drive::stats::{Depths, OfRegion, Wear};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::log::{Record, What};
-use firstread_firmware::observe::{Counters, FrontEndCounters, LowEntry, RETRY_BINS, Room};
+use firstread_firmware::observe::{Counters, FrontEndCounters, RETRY_BINS, Room};
+use firstread_firmware::policy::area::Entry;
 
 use super::*;
 use crate::setup::Simulation;
@@ -190,12 +191,12 @@ fn formula_areas_of_counts_by_hand() {
     c.page_retries_by_region = [25, 75, 0, 0];
     c.page_read_ns_by_region = [9_000_000, 1_000_000, 0, 0];
     (c.erases, c.erases_by_region) = (50, [30, 20, 0, 0]);
-    c.slots_into_low = [1, 2, 4, 8, 16, 32, 64];
-    (c.low_over_budget, c.superblocks_returned) = (3, 4);
+    c.slots_entered = [1, 2, 4, 8, 16, 32, 64];
+    (c.migrations_over_budget, c.superblocks_emptied_for_room) = (3, 4);
     (c.superblocks_compacted, c.opened_elsewhere) = (5, 6);
-    c.writes_refused_at_bound = 7;
+    c.writes_refused = 7;
     c.slots_moved_by[Owner::Migration as usize] = 2;
-    c.slots_moved_by[Owner::Return as usize] = 13;
+    c.slots_moved_by[Owner::MakeRoom as usize] = 13;
     let wear = |mean| Wear {
         min: 1,
         mean,
@@ -231,7 +232,7 @@ fn formula_areas_of_counts_by_hand() {
         (&low["pe_cycles"], &low["page_read_mean_us"]),
         (&Value::Null, &4.0.into())
     );
-    assert_eq!(of["entered_slots"][LowEntry::Stay.name()], 64);
+    assert_eq!(of["entered_slots"][Entry::Stay.name()], 64);
     for (key, n) in [
         ("over_budget", 3),
         ("superblocks_returned", 4),

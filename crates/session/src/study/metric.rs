@@ -167,7 +167,7 @@ metrics! {
         let requests = (all.read.count() + all.write.count()).max(1) as f64;
         low(o, |_| Some(100.0 * moved(o, Owner::Migration)? / requests))
     };
-    "moved_return_slots", "Returned from the low wearing area", |_, o| low(o, |_| moved(o, Owner::Return));
+    "moved_return_slots", "Returned from the low wearing area", |_, o| low(o, |_| moved(o, Owner::MakeRoom));
     "low_entered_slots", "Entered the low wearing area (mapping units)", |_, o| low(o, |_| Some(entered(o) as f64));
     "low_read_percent", "Page reads in the low wearing area (%)", |_, o| low(o, |[_, low]| Some(100.0 * low.reads.share?));
     "low_read_us", "Page read in the low wearing area, mean (us)", |_, o| low(o, |[_, low]| low.reads.mean_us);
@@ -234,7 +234,7 @@ metrics! {
     "scheme_moved_per_written", "Moved by a scheme per unit", |_, o| moved_in_life(o, Owner::Scheme);
     "rewrite_moved_per_written", "Written again per unit written", |_, o| moved_in_life(o, Owner::Rewrite);
     "migration_moved_per_written", "Migrated per unit written", |_, o| moved_in_life(o, Owner::Migration);
-    "return_moved_per_written", "Returned per unit written", |_, o| moved_in_life(o, Owner::Return);
+    "return_moved_per_written", "Returned per unit written", |_, o| moved_in_life(o, Owner::MakeRoom);
     "moved_per_written", "Moved per unit written", |_, o| Some(o.lived.moved.iter().sum());
     "end_pe_mean", "Mean P/E at the end", |_, o| end_wear(o, |wear| wear.mean);
     "end_pe_p99", "P99 of P/E at the end", |_, o| end_wear(o, |wear| wear.p99.into());

@@ -12,14 +12,13 @@
 //!   again.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
 //! - `copies`: slots for pages that are copied because of how they are read.
-//! - `regions`, `low`: which superblocks a stream opens in each region, and what is known of the one that a scheme declares.
+//! - `regions`: which superblocks a stream opens in each region, and what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
 mod bad;
 mod buffer;
 mod copies;
 mod erases;
-mod low;
 mod older;
 mod pools;
 mod power;
@@ -49,10 +48,10 @@ use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
 pub(crate) use erases::Erased;
-use low::LowState;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 pub(crate) use power::Dumped;
+use regions::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
 pub use space::RESERVE;
@@ -176,7 +175,7 @@ pub(crate) struct Place {
     rewrites: RewriteQueue,
     bad: BadBlocks,
     pub(crate) area: AnyArea,
-    low: LowState,
+    region: RegionState,
     older: OlderVersions,
     /// An instance for each region.
     wear: [AnyWear; MOST_REGIONS],
@@ -214,7 +213,7 @@ impl Place {
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             area,
-            low: LowState::new(plan.slot_buffers() * u32::from(regions.are_many()), first),
+            region: RegionState::new(plan.slot_buffers() * u32::from(regions.are_many()), first),
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
             wear: core::array::from_fn(|_| wear.clone()),
             opened: None,

@@ -12,14 +12,50 @@
 //! has to be left is left, and a slot of it takes no room. A page that it cannot take now goes where it would go on a
 //! drive with one region. Only moves wait for its buffer: what is emptied within the region is to stay there.
 
-use firstread_core::{Ns, SuperblockId, Wait};
+use alloc::boxed::Box;
+
+use firstread_core::{Buf, Ns, SuperblockId, Wait};
 
 use super::target::Taken;
 use super::{Evacuation, Place, Refusal};
-use crate::observe::{LowEntry, Owner, RegionId, StreamId, StreamUse, SuperblockUse, Writer};
-use crate::policy::area::{Areas, LowRoom, MakeRoom};
+use crate::observe::{Owner, RegionId, StreamId, StreamUse, SuperblockUse, Writer};
+use crate::policy::area::{Areas, Entry};
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
+
+/// What the region that a scheme declares waits for, and what of it the host has filled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RegionState {
+    /// Whether each slot buffer of the write buffers was last filled by the host for this region. A power cut forgets it.
+    of_host: Box<[bool]>,
+    /// The first slot buffer.
+    first: u32,
+    /// The region has no free superblock, and pages have found none: the way of one that goes first, or else of the last one.
+    wants: Option<Entry>,
+    /// Superblocks opened and erased when room was last looked for: for pages that leave one free superblock, and for others.
+    looked_at: [(u64, u64); 2],
+}
+
+impl RegionState {
+    /// Of a drive whose write buffers have `slots` slot buffers from `first` on; none are known of a drive with one region.
+    pub(super) fn new(slots: u32, first: Buf) -> RegionState {
+        RegionState {
+            of_host: alloc::vec![false; slots as usize].into(),
+            first: first.0,
+            ..RegionState::default()
+        }
+    }
+
+    /// A page has entered by `entry`, and its slot is in buffer `buf`.
+    fn entered(&mut self, entry: Entry, buf: Buf) {
+        self.of_host[(buf.0 - self.first) as usize] = entry.is_of_host();
+    }
+
+    /// Whether `buf`, which holds a page of this region, was filled by the host.
+    pub(super) fn is_of_host(&self, buf: Buf) -> bool {
+        self.of_host[(buf.0 - self.first) as usize]
+    }
+}
 
 impl Place {
     /// Superblocks have changed: looks at them anew.
@@ -30,7 +66,6 @@ impl Place {
             for pool in self.space.pools.declared_mut() {
                 pool.is_kept = is_kept;
             }
-            self.low.refuses_writes = self.area.refuses_writes();
         }
     }
 
@@ -50,7 +85,7 @@ impl Place {
     /// Whether writes of the host are refused, although there is room.
     #[inline]
     pub(crate) fn refuses_writes(&self) -> bool {
-        self.low.refuses_writes
+        self.area.refuses_writes()
     }
 
     /// Whether free superblocks of `region` are kept for its own stream.
@@ -159,40 +194,37 @@ impl Place {
         &mut self,
         now: Ns,
         stream: StreamId,
-        entry: LowEntry,
+        entry: Entry,
         shared: &mut Shared,
     ) -> Result<Taken, Refusal> {
         let opened = self.space.opened();
-        let taken = match entry.leaves_one_free() && !self.can_spill() {
+        let taken = match entry.leaves_one_free() && !self.leaves_one_free() {
             true => Err(Refusal::Wait(Wait::Superblock)),
             false => self.take_for_copy(now, stream, shared),
         };
         let had_none = matches!(taken, Err(Refusal::Wait(Wait::Superblock)));
-        let region = RegionId::DECLARED;
-        if had_none || self.space.opened() != opened && self.free_of(region) == 0 {
+        let has_opened = self.space.opened() != opened;
+        if had_none || has_opened && self.free_of(RegionId::DECLARED) == 0 {
             self.wants_room(entry);
         }
         if let Ok((_, slot)) = &taken {
-            self.low.entered(entry, slot.buf);
-            shared.counters.slots_into_low[entry as usize] += 1;
+            self.region.entered(entry, slot.buf);
+            shared.counters.slots_entered[entry.index()] += 1;
         }
         taken
     }
 
-    /// Whether data that spill leave a free superblock to those that are read often, and to those that are to stay when
-    /// one is emptied within the area.
-    fn can_spill(&self) -> bool {
-        let low = self
-            .streams
-            .that_takes(StreamUse::Region(RegionId::DECLARED));
-        let opens = low.is_some_and(|stream| self.streams.of(stream).slots_left() == 0);
-        self.free_of(RegionId::DECLARED) > u32::from(opens)
+    /// Whether a page leaves a free superblock of the declared region to pages of other ways, if it takes a slot there now.
+    fn leaves_one_free(&self) -> bool {
+        let region = RegionId::DECLARED;
+        let stream = self.streams.that_takes(StreamUse::Region(region));
+        let opens = stream.is_some_and(|stream| self.streams.of(stream).slots_left() == 0);
+        self.free_of(region) > u32::from(opens)
     }
 
-    fn wants_room(&mut self, entry: LowEntry) {
-        let is_hot = self.low.wants.is_some_and(LowEntry::is_hot);
-        if !is_hot {
-            self.low.wants = Some(entry);
+    fn wants_room(&mut self, entry: Entry) {
+        if !self.region.wants.is_some_and(Entry::goes_first) {
+            self.region.wants = Some(entry);
         }
     }
 
@@ -211,33 +243,25 @@ impl Place {
     /// Whether room is wanted in the declared region.
     #[inline]
     pub(crate) fn room_is_wanted(&self) -> bool {
-        self.low.wants.is_some()
+        self.region.wants.is_some()
     }
 
-    /// Whether room is to be made in the declared region now, and whether for pages that are read often. Asked once
-    /// for each change of superblocks.
+    /// Whether room is to be made in the declared region now, and whether for pages that may take the last free superblock.
+    /// Asked once for each change of superblocks.
     pub(crate) fn begin_to_make_room(&mut self, shared: &Shared) -> Option<bool> {
-        let entry = self.low.wants.take()?;
+        let is_urgent = !self.region.wants.take()?.leaves_one_free();
         let at = (self.space.opened(), shared.counters.erases);
-        let for_hot = entry.is_hot() || entry == LowEntry::Stay;
-        let looked_at = self.low.looked_at[usize::from(for_hot)];
-        let has_room = match for_hot {
+        let has_room = match is_urgent {
             true => self.free_of(RegionId::DECLARED) > 0,
-            false => self.can_spill(),
+            false => self.leaves_one_free(),
         };
         let is_busy = self.is_coming(RegionId::DECLARED, shared) || self.space.read_only;
-        if has_room || is_busy || looked_at == at {
+        let looked_at = &mut self.region.looked_at[usize::from(is_urgent)];
+        if has_room || is_busy || *looked_at == at {
             return None;
         }
-        self.low.looked_at[usize::from(for_hot)] = at;
-        Some(for_hot)
-    }
-
-    /// A superblock will be emptied into the drive's own region. Pages that are read often stay, unless so many of them
-    /// stayed the last time that little was gained.
-    pub(crate) fn begin_return(&mut self) {
-        self.low.may_stay = u64::from(self.low.stayed) * 2 < self.space.largest_slots;
-        self.low.stayed = 0;
+        *looked_at = at;
+        Some(is_urgent)
     }
 
     /// Whether a superblock of `region` will be free soon.
@@ -246,10 +270,5 @@ impl Place {
         let emptying = self.relocation.emptying.map(|e| e.block);
         let mut coming = self.space.erases.blocks().chain(emptying);
         coming.any(is_there)
-    }
-
-    /// What the scheme does to make room.
-    pub(crate) fn makes_room(&self, room: &LowRoom) -> MakeRoom {
-        self.area.makes_room(room)
     }
 }

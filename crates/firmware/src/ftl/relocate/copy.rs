@@ -108,7 +108,7 @@ impl Relocate {
             };
             let is_own = row.mode == shared.config.mode;
             let migrates = lower.store.place.area.after_read(region, &read);
-            let budget = &mut lower.store.shared.counters.low_over_budget;
+            let budget = &mut lower.store.shared.counters.migrations_over_budget;
             *budget += u64::from(migrates == Some(false));
             let Some(to) = self.wants_copy(&read, is_own, migrates == Some(true)) else {
                 continue;
@@ -206,7 +206,7 @@ fn slots_of(asked: u64, codewords: u32) -> u32 {
 fn refusals(to: StreamUse, counters: &mut Counters) -> &mut [u64; Refused::COUNT] {
     match to {
         StreamUse::Refreshed => &mut counters.refreshes_refused,
-        StreamUse::Region(_) => &mut counters.low_refused,
+        StreamUse::Region(_) => &mut counters.entries_refused,
         _ => &mut counters.promotions_refused,
     }
 }
@@ -240,10 +240,7 @@ fn copy<M: Arena>(
             counters.slots_promoted[mode as usize] += 1;
             Owner::Promotion
         }
-        StreamUse::Region(_) => {
-            lower.store.place.area.has_migrated();
-            Owner::Migration
-        }
+        StreamUse::Region(_) => Owner::Migration,
         _ => {
             counters.slots_refreshed += 1;
             Owner::Refresh

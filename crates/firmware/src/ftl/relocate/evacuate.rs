@@ -132,7 +132,8 @@ impl Relocate {
         place.relocation.emptying = None;
         let block = current.block;
         shared.counters.superblocks_refreshed += u64::from(current.owner == Owner::Refresh);
-        shared.counters.superblocks_returned += u64::from(current.owner == Owner::Return);
+        let for_room = current.owner == Owner::MakeRoom;
+        shared.counters.superblocks_emptied_for_room += u64::from(for_room);
         let mode = match current.owner {
             Owner::Gc => self.mode_for_stream(block, current.mode, place, shared),
             _ => current.mode,

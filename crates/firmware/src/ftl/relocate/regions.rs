@@ -14,7 +14,7 @@ use crate::flash_store::FlashStore;
 use crate::ftl::place::Evacuation;
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, RegionId, SuperblockUse};
-use crate::policy::area::{LowRoom, MakeRoom};
+use crate::policy::area::{Areas, MakeRoom, RegionRoom};
 use crate::policy::gc_victim::{GcVictim, LEAST_SHARE, Outlook, Victims};
 
 impl Relocate {
@@ -74,27 +74,27 @@ impl Relocate {
         if !store.place.room_is_wanted() || self.for_room.is_some() {
             return;
         }
-        let Some(for_hot) = store.place.begin_to_make_room(&store.shared) else {
+        let Some(is_urgent) = store.place.begin_to_make_room(&store.shared) else {
             return;
         };
         let now = Outlook::default();
-        let low = self.victim_in(RegionId::DECLARED, 0, now, store);
-        let high = self.victim_in(RegionId::MAIN, 0, now, store);
+        let victim = self.victim_in(RegionId::DECLARED, 0, now, store);
+        let own = self.victim_in(RegionId::MAIN, 0, now, store);
         let gain_of = |of: Option<(SuperblockId, u32)>| of.map_or(0, |(_, gain)| gain);
-        let room = LowRoom {
-            low_gain: gain_of(low),
-            high_gain: gain_of(high),
+        let room = RegionRoom {
+            gain: gain_of(victim),
+            own_gain: gain_of(own),
             slots: store.place.space.largest_slots as u32,
-            for_hot,
+            is_urgent,
         };
-        let (owner, block) = match store.place.makes_room(&room) {
-            MakeRoom::Compact => (Owner::Gc, low.map(|(block, _)| block)),
-            MakeRoom::ReturnOldest => (Owner::Return, oldest_in(RegionId::DECLARED, store)),
+        let (owner, block) = match store.place.area.makes_room(&room) {
+            MakeRoom::Compact => (Owner::Gc, victim.map(|(block, _)| block)),
+            MakeRoom::EmptyOldest => (Owner::MakeRoom, oldest_in(RegionId::DECLARED, store)),
             MakeRoom::Nothing => return,
         };
         let Some(block) = block else { return };
-        if owner == Owner::Return {
-            store.place.begin_return();
+        if owner == Owner::MakeRoom {
+            store.place.area.oldest_leaves();
         }
         let shared = &store.shared;
         let row = shared.blocks.row(block);

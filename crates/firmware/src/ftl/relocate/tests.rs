@@ -116,7 +116,7 @@ fn sequence_cleaning_makes_room_for_evacuations_that_wait() {
 fn formula_superblocks_are_counted_by_what_they_were_emptied_for() {
     for (owner, refreshed, returned) in [
         (Owner::Refresh, 1, 0),
-        (Owner::Return, 0, 1),
+        (Owner::MakeRoom, 0, 1),
         (Owner::Gc, 0, 0),
         (Owner::Wear, 0, 0),
         (Owner::Convert, 0, 0),
@@ -132,7 +132,7 @@ fn formula_superblocks_are_counted_by_what_they_were_emptied_for() {
         assert_eq!(
             (
                 counters.superblocks_refreshed,
-                counters.superblocks_returned
+                counters.superblocks_emptied_for_room
             ),
             (refreshed, returned),
             "{owner:?}"
@@ -181,7 +181,7 @@ fn sequence_a_victim_that_finds_no_room_gives_way() {
     }
 }
 
-/// A superblock of the low wearing area is compacted once it is being emptied: not if it was erased between the request and
+/// A superblock of a declared region is compacted once it is being emptied: not if it was erased between the request and
 /// its turn.
 #[test]
 fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
@@ -199,10 +199,10 @@ fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
     }
 }
 
-/// The superblock of the low wearing area that was opened longest ago is returned, and waits for a host that waits for a
+/// The superblock of a declared region that was opened longest ago is emptied for room, and waits for a host that waits for a
 /// superblock.
 #[test]
-fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
+fn formula_the_oldest_superblock_is_emptied_for_room_when_the_host_does_not_wait() {
     let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
     for (block, valid) in
         (0..8)
@@ -231,7 +231,7 @@ fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
         .expect("a page that is read often waits");
     assert_eq!(
         (asked.block, asked.owner),
-        (SuperblockId(18), Owner::Return)
+        (SuperblockId(18), Owner::MakeRoom)
     );
     for waits in [true, false] {
         let host_waits = &mut drive.lower.store.place.relocation.host_waits;
