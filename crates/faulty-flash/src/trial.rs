@@ -335,7 +335,7 @@ fn check_statuses(drive: &FaultyDrive) -> Result<(), Violation> {
     }
     let refuses = drive.may_refuse_writes();
     let refused = drive.ended_as(Status::WriteProtected);
-    let counted = drive.firmware.counters().writes_refused_at_bound;
+    let counted = drive.firmware.counters().writes_refused;
     // A power cut loses refusals on their way.
     if refused > counted {
         return Err(Violation::RefusalsMiscounted { refused, counted });

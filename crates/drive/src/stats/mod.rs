@@ -1,7 +1,6 @@
 //! Statistics of a run: latencies by direction with intervals, and the causes of the tail.
 
 pub mod amplification;
-mod areas;
 mod batches;
 mod by_bucket;
 mod counted;
@@ -9,17 +8,18 @@ mod histogram;
 mod memory;
 mod modes;
 pub mod rates;
+mod regions;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
-pub(crate) use areas::areas;
-pub use areas::{OfArea, Wear};
 pub use memory::WriteBuffers;
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
+pub(crate) use regions::regions;
+pub use regions::{OfRegion, Wear};
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};

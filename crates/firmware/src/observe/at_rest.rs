@@ -215,7 +215,7 @@ mod tests {
 
     use firstread_core::{CellMode, Stream};
 
-    use super::super::areas::Area;
+    use super::super::regions::{RegionId, Regions};
     use super::super::superblocks::SuperblockTable;
     use super::*;
     use crate::ftl::tests::geometry;
@@ -249,7 +249,7 @@ mod tests {
     ];
 
     /// Whatever the key, the index finds what looking at each superblock finds: after any changes, where superblocks are
-    /// opened in their order and where they are not, in both areas, and whatever is left out.
+    /// opened in their order and where they are not, in all regions, and whatever is left out.
     #[test]
     fn model_the_index_finds_what_a_scan_finds() {
         let (mut found, mut none) = (0, 0);
@@ -259,7 +259,8 @@ mod tests {
             let geometry = geometry(superblocks);
             let mut table = SuperblockTable::new(superblocks, CellMode::Qlc);
             let low = s.at(1).below(u64::from(superblocks) + 1) as u32;
-            table.set_low_from([None, Some(low)][s.at(2).below(2) as usize]);
+            let declared = [None, Some(low)][s.at(2).below(2) as usize];
+            table.divide(Regions::new(superblocks, declared));
             let in_order = s.at(3).below(3) > 0;
             let mut opened = 0;
             for step in 0..60 {
@@ -277,8 +278,8 @@ mod tests {
                     change(row, &geometry, opened, s.at(3).at(i));
                 }
                 table.update_index(&geometry);
-                let area = Area::ALL[s.at(4).below(2) as usize];
-                let view = table.in_area(area);
+                let region = RegionId(s.at(4).below(table.regions().count() as u64) as u8);
+                let view = table.in_region(region);
                 let out = s.at(5).below(4) * u64::from(superblocks) / 4;
                 let is_out = |block: SuperblockId| {
                     s.at(6).at(block.0.into()).below(superblocks.into()) < out
@@ -305,7 +306,7 @@ mod tests {
                         assert_eq!(
                             in_index,
                             scanned.min(),
-                            "seed {seed} step {step} key {which} {among:?} {area:?}"
+                            "seed {seed} step {step} key {which} {among:?} {region:?}"
                         );
                         *(if in_index.is_some() {
                             &mut found

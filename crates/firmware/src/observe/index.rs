@@ -87,13 +87,13 @@ mod tests {
 
     use firstread_core::{CellMode, Stream, SuperblockId};
 
-    use super::super::areas::Area;
+    use super::super::regions::Regions;
     use super::super::superblocks::{SuperblockTable, SuperblockUse};
     use super::super::who::ModeSet;
     use crate::ftl::tests::geometry;
 
     /// Free superblocks, those at rest and the most worn of all are what looking at each superblock finds: after any
-    /// changes, in both areas, in any modes.
+    /// changes, in all regions, in any modes.
     #[test]
     fn model_superblocks_by_wear_are_those_of_a_scan() {
         const USES: [SuperblockUse; 5] = [
@@ -110,7 +110,8 @@ mod tests {
             let geometry = geometry(superblocks);
             let mut table = SuperblockTable::new(superblocks, CellMode::Qlc);
             let low = s.at(1).below(u64::from(superblocks) + 1) as u32;
-            table.set_low_from([None, Some(low)][s.at(2).below(2) as usize]);
+            let declared = [None, Some(low)][s.at(2).below(2) as usize];
+            table.divide(Regions::new(superblocks, declared));
             for step in 0..40 {
                 let s = s.at(3 + step);
                 for i in 0..s.at(0).below(u64::from(superblocks) + 1) {
@@ -127,8 +128,8 @@ mod tests {
                 let modes: ModeSet = modes
                     .filter(|m| s.at(3).at(*m as u64).below(2) == 0)
                     .collect();
-                for area in Area::ALL {
-                    let view = table.in_area(area);
+                for region in table.regions() {
+                    let view = table.in_region(region);
                     let of = |which: fn(SuperblockUse) -> bool| {
                         view.iter().filter(move |(_, row)| which(row.usage))
                     };

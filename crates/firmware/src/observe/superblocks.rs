@@ -7,10 +7,10 @@ use core::ops::Range;
 
 use firstread_core::{CellMode, CycleDamage, Damage, Geometry, Ns, PageAddr, SuperblockId};
 
-use super::areas::Area;
 use super::at_rest::AtRest;
 use super::index::Index;
 use super::page_reads::ReadCtx;
+use super::regions::{RegionId, Regions};
 use super::who::ModeSet;
 
 /// State of a superblock.
@@ -102,7 +102,7 @@ pub struct SuperblockView<'a> {
     rows: &'a [SuperblockRow],
     /// Number of the first one.
     first: u32,
-    /// The index, where these are all superblocks of an area.
+    /// The index, where these are all superblocks of a region.
     index: Option<&'a Index>,
 }
 
@@ -135,9 +135,9 @@ impl<'a> SuperblockView<'a> {
             .checked_sub(self.first)
             .is_some_and(|i| i < self.len())
     }
-    /// The index. These are to be all superblocks of an area.
+    /// The index. These are to be all superblocks of a region.
     fn index(&self) -> &'a Index {
-        self.index.expect("a scheme chooses in an area")
+        self.index.expect("a scheme chooses in a region")
     }
     /// Those at rest.
     pub(crate) fn at_rest(&self) -> &'a AtRest {
@@ -181,12 +181,11 @@ pub struct SuperblockTable {
     rows: Box<[SuperblockRow]>,
     /// The mode that they started in.
     mode: CellMode,
-    /// Number of the first superblock of the low wearing area; that of no superblock on a drive without areas.
-    low_from: u32,
+    regions: Regions,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
-    /// An index for each area.
-    indexes: [Index; Area::COUNT],
+    /// An index for each region.
+    indexes: Box<[Index]>,
 }
 
 impl SuperblockTable {
@@ -213,50 +212,55 @@ impl SuperblockTable {
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),
             mode,
-            low_from: blocks,
+            regions: Regions::new(blocks, None),
             worst: Room::default(),
-            indexes: [Index::new(0..blocks), Index::new(blocks..blocks)],
+            indexes: [Index::new(0..blocks)].into(),
         }
     }
 
-    /// From superblock number `first` on they are the low wearing area; none for a drive without areas.
-    /// Areas follow from numbers of superblocks, and a table that was dumped may be of another scheme of axis `area`.
-    pub fn set_low_from(&mut self, first: Option<u32>) {
-        let low_from = first.unwrap_or(self.len()).min(self.len());
-        if self.low_from != low_from {
-            self.low_from = low_from;
-            self.indexes = Area::ALL.map(|area| Index::new(self.numbers_in(area)));
+    /// Divides the superblocks into `regions`. A table that was dumped may be of another scheme of axis `area`.
+    pub fn divide(&mut self, regions: Regions) {
+        if self.regions != regions {
+            self.regions = regions;
+            self.indexes = regions
+                .ids()
+                .map(|id| Index::new(regions.numbers(id)))
+                .collect();
         }
     }
 
-    /// Whether the drive has a low wearing area.
+    /// How the superblocks are divided.
+    pub fn divided(&self) -> Regions {
+        self.regions
+    }
+
+    /// Whether the drive has another region beside its own.
     #[inline]
-    pub fn has_areas(&self) -> bool {
-        self.low_from < self.len()
+    pub fn has_regions(&self) -> bool {
+        self.regions.are_many()
     }
 
-    /// The area of `block`.
+    /// The regions, the drive's own first.
+    pub fn regions(&self) -> impl Iterator<Item = RegionId> + use<> {
+        self.regions.ids()
+    }
+
+    /// The region of `block`.
     #[inline]
-    pub fn area_of(&self, block: SuperblockId) -> Area {
-        match block.0 < self.low_from {
-            true => Area::High,
-            false => Area::Low,
-        }
+    pub fn region_of(&self, block: SuperblockId) -> RegionId {
+        self.regions.of(block)
     }
 
-    /// Numbers of the superblocks of `area`.
-    pub fn numbers_in(&self, area: Area) -> Range<u32> {
-        match area {
-            Area::High => 0..self.low_from,
-            Area::Low => self.low_from..self.len(),
-        }
+    /// Numbers of the superblocks of `region`.
+    pub fn numbers_in(&self, region: RegionId) -> Range<u32> {
+        self.regions.numbers(region)
     }
 
-    /// The superblocks of `area`, as a scheme sees them.
-    pub fn in_area(&self, area: Area) -> SuperblockView<'_> {
+    /// The superblocks of `region`, as a scheme sees them.
+    pub fn in_region(&self, region: RegionId) -> SuperblockView<'_> {
         SuperblockView {
-            index: Some(&self.indexes[area as usize]),
-            ..self.view(self.numbers_in(area))
+            index: self.indexes.get(region.index()),
+            ..self.view(self.numbers_in(region))
         }
     }
 
@@ -293,9 +297,9 @@ impl SuperblockTable {
 
     /// All superblocks, as a scheme sees them.
     pub fn all(&self) -> SuperblockView<'_> {
-        match self.has_areas() {
+        match self.has_regions() {
             true => self.view(0..self.len()),
-            false => self.in_area(Area::High),
+            false => self.in_region(RegionId::MAIN),
         }
     }
 
@@ -340,8 +344,7 @@ impl SuperblockTable {
     /// The record of `block`, mutable.
     #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
-        let area = self.area_of(block);
-        self.indexes[area as usize].mark(block.0);
+        self.indexes[self.regions.of(block).index()].mark(block.0);
         &mut self.rows[block.0 as usize]
     }
     /// A multi-plane page of `block` is sensed.
@@ -363,10 +366,10 @@ impl SuperblockTable {
     }
     /// Makes searches for superblocks see all changes, on a drive of `geometry`.
     pub fn update_index(&mut self, geometry: &Geometry) {
-        for area in Area::ALL {
-            let numbers = self.numbers_in(area);
+        for region in self.regions.ids() {
+            let numbers = self.regions.numbers(region);
             let rows = &self.rows[numbers.start as usize..numbers.end as usize];
-            self.indexes[area as usize].update(rows, geometry);
+            self.indexes[region.index()].update(rows, geometry);
         }
     }
     /// All superblocks with their records.

@@ -275,7 +275,7 @@ impl<M: Arena> Firmware<M> {
         };
         if self.lower.store.shared.is_free(block) {
             self.relocate
-                .erased(self.lower.store.shared.blocks.area_of(block));
+                .erased(self.lower.store.shared.blocks.region_of(block));
         }
         #[cfg(debug_assertions)]
         self.lower.store.audit_periodically();

@@ -5,7 +5,8 @@ use std::ops::Range;
 use firstread_core::{HostOp, Ns, Status};
 use firstread_drive::stats::{Wear, Written};
 use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
-use firstread_firmware::observe::{Area, Counters};
+use firstread_firmware::observe::Counters;
+use firstread_firmware::policy::area::{AREAS, LOW};
 
 use super::bounds::{MOST_ENDURANCES, YEAR_S};
 use super::error::LifeError;
@@ -269,9 +270,9 @@ fn area_wear(name: &'static str, of: Range<u32>, blocks: &WornBlocks) -> Option<
 /// The areas of a drive: each with its superblocks.
 fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
     let blocks = drive.blocks();
-    match blocks.has_areas() {
-        true => Area::ALL
-            .map(|area| (area.name(), blocks.numbers_in(area)))
+    match blocks.has_regions() {
+        true => AREAS
+            .map(|(area, name)| (name, blocks.numbers_in(area)))
             .to_vec(),
         false => vec![("one", 0..blocks.len())],
     }
@@ -280,8 +281,8 @@ fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
 /// Share of the page reads in `counters` that the low wearing area of `drive` served; none without areas, or without reads.
 fn low_read_share(drive: &UntimedDrive, counters: &Counters) -> Option<f64> {
     let all: u64 = counters.page_reads_by_mode.iter().sum();
-    let share = counters.page_reads_in_low as f64 / all as f64;
-    (drive.blocks().has_areas() && all > 0).then_some(share)
+    let share = counters.page_reads_by_region[LOW.index()] as f64 / all as f64;
+    (drive.blocks().has_regions() && all > 0).then_some(share)
 }
 
 /// `ns` in years.

@@ -511,7 +511,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         let ran = host.run(&mut drive, &mut |_| {});
         let stats = ran.unwrap_or_else(|e| fail(&e));
         met.requests += stats.requests;
-        met.write_protected += stats.counters.writes_refused_at_bound;
+        met.write_protected += stats.counters.writes_refused;
         met.moved += stats.counters.slots_moved;
         met.refreshed += stats.counters.slots_refreshed;
         met.superblocks_refreshed += stats.counters.superblocks_refreshed;

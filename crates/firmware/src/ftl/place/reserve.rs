@@ -153,8 +153,8 @@ impl Place {
     pub(crate) fn missing_room(&self, shared: &Shared) -> i64 {
         let slots = self.space.largest_slots;
         let kept = self.kept_from_host() + u64::from(self.torn_slots(shared));
-        let (_, kept_low) = self.kept_low_soon(shared);
-        (kept + kept_low + slots) as i64 - self.room_to_come(shared)
+        let (_, of_regions) = self.kept_soon(shared);
+        (kept + of_regions + slots) as i64 - self.room_to_come(shared)
     }
 
     /// Whether there is room to move `valid` slots.
@@ -322,7 +322,7 @@ impl Place {
 
     /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, nothing in
     /// progress that will produce garbage, and no free superblock that is kept from the host
-    /// ([`Place::release_low`]).
+    /// ([`Place::release_kept`]).
     pub(crate) fn is_full(&self, shared: &Shared) -> bool {
         self.relocation.is_idle()
             && self.space.pools.kept_slots() == 0

@@ -32,7 +32,7 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Among, Area, Filled, Owner, StreamId, SuperblockUse};
+use crate::observe::{Among, Filled, Owner, RegionId, StreamId, SuperblockUse};
 use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
 
@@ -81,10 +81,9 @@ impl Relocate {
         let slots = space.largest_slots as i64;
         let for_stream = i64::from(self.stream_waits(place, shared));
         let mut missing = place.missing_room(shared) + to_come + for_stream * slots;
-        // Superblocks kept for the low wearing area are not the host's; the one being emptied counts below.
-        let (kept_low, _) = place.kept_low_soon(shared);
-        let mut free =
-            i64::from(space.free_soon(&shared.blocks)) - for_stream - i64::from(kept_low);
+        // Superblocks kept for another region are not the host's; the one being emptied counts below.
+        let (kept, _) = place.kept_soon(shared);
+        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream - i64::from(kept);
         let can_open = || to_come + for_stream == 0 && place.can_open(slots as u32, shared);
         if free > 0 && (missing <= 0 || can_open()) {
             return None;
@@ -167,11 +166,11 @@ impl Relocate {
     ) -> Option<SuperblockId> {
         let after = after as u64;
         map_victim(outlook, &store.place, &store.shared).or_else(|| {
-            if store.shared.blocks.has_areas() {
-                return self.victim_of_areas(after, outlook, store);
+            if store.shared.blocks.has_regions() {
+                return self.victim_of_regions(after, outlook, store);
             }
             // Each cleaned superblock makes room to open one.
-            let victims = self.victims_in(Area::High, outlook, store).after(after);
+            let victims = self.victims_in(RegionId::MAIN, outlook, store).after(after);
             self.gc.victim().choose(victims, self.gc.chosen + after)
         })
     }
@@ -185,13 +184,13 @@ impl Relocate {
             return None;
         }
         // Wear leveling gives back what it takes, so it needs no more room than cleaning. But it can wait.
-        while let Some(area) = self.gc.worn_area()
+        while let Some(region) = self.gc.worn_region()
             && !store.place.relocation.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.shared)
         {
-            self.gc.consider_wear[area as usize] = false;
+            self.gc.consider_wear[region.index()] = false;
             store.shared.update_index();
-            if let Some(block) = store.place.cold(area, &store.shared) {
+            if let Some(block) = store.place.cold(region, &store.shared) {
                 return Some((Owner::Wear, block));
             }
         }
@@ -215,13 +214,9 @@ impl Relocate {
         let store = &*store;
         let now = Outlook::default();
         if !self.has_to_clean(store) && map_victim(now, &store.place, &store.shared).is_none() {
-            let areas = match store.place.keeps_low() {
-                true => &Area::ALL[..1],
-                false => &Area::ALL[..],
-            };
-            let gains = areas
-                .iter()
-                .map(|&area| self.victims_in(area, now, store).best_gain());
+            let regions = store.shared.blocks.regions();
+            let for_host = regions.filter(|region| !store.place.keeps(*region));
+            let gains = for_host.map(|region| self.victims_in(region, now, store).best_gain());
             if gains.max() < Some(self.least_gain(store)) {
                 return None;
             }
@@ -250,7 +245,7 @@ impl Relocate {
             || store.place.relocation.pace.is_due()
             || self.has_to_clean(store)
             || (owner == Owner::Wear && (store.place.space.failed > 0 || self.has_asked()))
-            || (owner == Owner::Gc && store.place.compacts_low(&store.shared))
+            || (owner == Owner::Gc && store.place.empties_declared(&store.shared))
     }
 
     /// Whether something cannot continue before a superblock has been cleaned.
@@ -266,7 +261,7 @@ impl Relocate {
         store.place.relocation.pace.is_due()
             || store.place.relocation.superblock_is_wanted()
             || store.place.space.failed > 0
-            || self.gc.worn_area().is_some()
+            || self.gc.worn_region().is_some()
     }
 
     /// The superblock to be cleaned: `chosen`, or the one that gains most if `chosen` does not fit or the
@@ -303,9 +298,8 @@ fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<Su
     }
     let half = |filled: Filled, _| (filled.valid <= filled.slots / 2).then_some(filled);
     let geometry = &shared.config.geometry;
-    let areas = Area::ALL.map(|area| shared.blocks.in_area(area));
-    let emptiest = areas
-        .into_iter()
-        .filter_map(|blocks| outlook.first(blocks, geometry, Among::Map, half));
+    let emptiest = shared.blocks.regions().filter_map(|region| {
+        outlook.first(shared.blocks.in_region(region), geometry, Among::Map, half)
+    });
     emptiest.min().map(|(_, block)| block)
 }

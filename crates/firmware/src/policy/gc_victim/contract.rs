@@ -30,7 +30,7 @@ impl Outlook<'_> {
         is_full && !row.leaving && !self.emptied.contains(&block)
     }
 
-    /// The one of `blocks`, which are those of an area, whose key comes first, with its key; of equal ones the one of the
+    /// The one of `blocks`, which are those of a region, whose key comes first, with its key; of equal ones the one of the
     /// lowest number. `key` is that of a superblock that is so full and was opened as this one in the order of opening. It
     /// must not fall as either grows, and it may be none where it would be too high.
     pub(crate) fn first<K: Ord + Copy>(
