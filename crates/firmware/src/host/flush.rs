@@ -75,7 +75,7 @@ impl Host {
                 return false;
             }
             let others_wait = store.place.relocation.host_waits.has(Wait::Cleaning);
-            if store.place.padding_waits(others, are_read) {
+            if store.place.waits_for_moves_after(others, are_read) {
                 // A write that waits too is tried again as soon as one of the merges that it has counted ends.
                 let at_wait = &mut self.commands.merges_at_wait;
                 *at_wait = match others_wait {

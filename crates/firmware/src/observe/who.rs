@@ -12,8 +12,6 @@ impl StreamId {
     pub(crate) const HOST: StreamId = StreamId(0);
     /// Moves, on every drive.
     pub(crate) const MOVE: StreamId = StreamId(1);
-    /// No stream.
-    pub(crate) const NONE: StreamId = StreamId(u8::MAX);
 }
 
 /// Who fills a stream.

@@ -257,10 +257,10 @@ impl Place {
                 let slot = self.take_for_host(now, has_merged, shared)?;
                 (StreamId::HOST, slot)
             }
-            (true, Why::Map) => (self.streams.map(), self.take_for_map(now, shared)?),
+            (true, Why::Map) => (self.streams.of_map(), self.take_for_map(now, shared)?),
             (true, Why::Moved { .. } | Why::Copied(_)) => {
                 let own = match table.directory.is_map(item.lpn) {
-                    true => self.streams.map(),
+                    true => self.streams.of_map(),
                     false => StreamId::MOVE,
                 };
                 self.take_for_move(now, own, shared)?
@@ -327,7 +327,7 @@ impl Place {
         }
         match taken {
             Ok(slot) => {
-                if own == self.streams.map() {
+                if Some(own) == self.streams.map() {
                     shared.blocks.row_mut(slot.ppa.block()).holds_map = true;
                 }
                 Ok((stream, slot))
@@ -352,7 +352,7 @@ impl Place {
         match self.stream_with_room() {
             Some(other) => (other, self.streams.allocate(other)),
             // A superblock of the low wearing area is opened for moved data alone. Map pages that move go along.
-            None if own == self.streams.map()
+            None if Some(own) == self.streams.map()
                 && shared.blocks.has_areas()
                 && self.open(now, StreamId::MOVE, shared) =>
             {
@@ -375,7 +375,7 @@ impl Place {
     #[inline]
     fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, Refusal> {
         self.map_may_write(now, shared)?;
-        let slot = self.streams.of_mut(self.streams.map()).allocate();
+        let slot = self.streams.of_mut(self.streams.of_map()).allocate();
         slot.map_err(|_| Refusal::Wait(Wait::Buffer))
     }
 
@@ -384,7 +384,7 @@ impl Place {
         if !self.rewrites.is_empty() {
             return Err(Refusal::Wait(Wait::Rewrite));
         }
-        if let Some(Refused::Full) = self.streams.of(self.streams.map()).refuses() {
+        if let Some(Refused::Full) = self.streams.of(self.streams.of_map()).refuses() {
             return Err(Refusal::Wait(Wait::Buffer));
         }
         match self.give_map_space(now, shared) {
@@ -397,12 +397,12 @@ impl Place {
     /// necessary.
     pub(crate) fn give_map_space(&mut self, now: Ns, shared: &mut Shared) -> bool {
         let slots = self.space.largest_slots;
-        let refuses = self.streams.of(self.streams.map()).refuses();
+        let map = self.streams.of_map();
+        let refuses = self.streams.of(map).refuses();
         let needs_block = matches!(refuses, Some(Refused::NeedsBlock));
         let gives = self.can_spare(1, shared)
             && (!needs_block
-                || self.has_beyond_reserve(slots, shared)
-                    && self.open(now, self.streams.map(), shared));
+                || self.has_beyond_reserve(slots, shared) && self.open(now, map, shared));
         self.relocation.map_waits.set(Wait::Superblock, !gives);
         gives
     }
@@ -529,7 +529,7 @@ impl Place {
 
     /// Slots left in the superblock that map pages go to, on a drive that has a stream for them.
     pub(crate) fn left_for_map(&self) -> u32 {
-        self.streams.of(self.streams.map()).slots_left()
+        self.streams.of(self.streams.of_map()).slots_left()
     }
 
     /// The write buffer of `stream`.

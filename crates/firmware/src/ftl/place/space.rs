@@ -213,7 +213,7 @@ impl Place {
         row.programmed_at = now;
         row.opened = opened;
         row.closed = None;
-        row.holds_map = stream == self.streams.map();
+        row.holds_map = Some(stream) == self.streams.map();
         row.holds_moved = of_moves;
         self.streams.of_mut(stream).open(block, row.mode);
         self.relocation.foresee_anew |= stream != StreamId::MOVE;

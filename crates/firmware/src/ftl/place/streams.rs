@@ -181,8 +181,8 @@ pub(crate) struct Streams {
     /// The first slot buffer of the lines that the declared streams share.
     shared: Buf,
     plan: StreamPlan,
-    /// The stream of the map, or none.
-    map: StreamId,
+    /// The stream of the map, if that lies on flash.
+    map: Option<StreamId>,
     /// The streams of wear leveling, if its scheme declares them: cold data, and pages read often that are taken along.
     cold: Option<StreamId>,
     read_often: Option<StreamId>,
@@ -206,7 +206,7 @@ impl Streams {
         Streams {
             buffers: buffers.into_boxed_slice(),
             shared,
-            map: plan.that_takes(StreamUse::Map).unwrap_or(StreamId::NONE),
+            map: plan.that_takes(StreamUse::Map),
             cold: plan.that_takes(StreamUse::Cold),
             read_often: plan.that_takes(StreamUse::ReadOften),
             plan,
@@ -299,20 +299,26 @@ impl Streams {
         let ids = (0..).map(StreamId);
         let buffers = ids.zip(&self.buffers);
         buffers
-            .filter(move |(id, _)| !map_ends || *id != self.map)
+            .filter(move |(id, _)| !map_ends || Some(*id) != self.map)
             .map(|(_, buffer)| buffer)
     }
 
-    /// The stream of map pages; [`StreamId::NONE`] if the whole map is in DRAM.
+    /// The stream of map pages; none if the whole map is in DRAM.
     #[inline]
-    pub(crate) fn map(&self) -> StreamId {
+    pub(crate) fn map(&self) -> Option<StreamId> {
         self.map
+    }
+
+    /// The stream of map pages, on a drive that has such pages.
+    #[inline]
+    pub(crate) fn of_map(&self) -> StreamId {
+        self.map.expect("map pages have a stream")
     }
 
     /// Whether there is a stream for map pages.
     #[inline]
     pub(crate) fn has_map(&self) -> bool {
-        self.map != StreamId::NONE
+        self.map.is_some()
     }
 
     /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
@@ -339,8 +345,7 @@ impl Streams {
     /// Slots left in the superblocks that garbage collection fills while superblocks are free.
     #[inline]
     pub(crate) fn left_for_cleaning(&self) -> u32 {
-        let map = self.has_map().then_some(self.map);
-        self.of(StreamId::MOVE).slots_left() + self.left_in(map)
+        self.of(StreamId::MOVE).slots_left() + self.left_in(self.map)
     }
 
     /// Slots left in the superblocks that moves write to.

@@ -107,7 +107,7 @@ impl Place {
                 None,
             ],
             Why::Moved { .. } if table.directory.is_map(item.lpn) => [
-                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                Some(Choice::new(self.streams.of_map(), Wait, Wait)),
                 None,
                 None,
             ],
@@ -124,7 +124,7 @@ impl Place {
             Why::Copied(StreamUse::Low) => [enters(LowEntry::Read, Wait, Wait), None, None],
             Why::Copied(what) => [of(what, Wait, Wait), None, None],
             Why::Map => [
-                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                Some(Choice::new(self.streams.of_map(), Wait, Wait)),
                 None,
                 None,
             ],
