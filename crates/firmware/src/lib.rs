@@ -95,7 +95,7 @@ impl<M: Arena> Firmware<M> {
         let blocks = geometry.blocks_per_plane;
         let low_from = schemes.area.low_from();
         let by_area = (schemes.area, schemes.wear);
-        Firmware {
+        let mut firmware = Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(
                 &config,
@@ -122,7 +122,10 @@ impl<M: Arena> Firmware<M> {
                     shared: Shared::new(config, low_from, schemes.suspend, jobs),
                 },
             },
-        }
+        };
+        let FlashStore { place, shared, .. } = &mut firmware.lower.store;
+        place.space.pools.assign(&mut shared.blocks);
+        firmware
     }
 
     /// A host command. Its id is below `max_commands` and not in flight.

@@ -16,6 +16,7 @@ pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
 pub use refused::Refused;
+pub(crate) use superblocks::PoolId;
 pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
 pub use who::{ModeSet, OWNERS, Owner, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};

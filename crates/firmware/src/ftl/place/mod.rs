@@ -40,7 +40,7 @@ use firstread_core::{
 
 use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
-use crate::observe::{Area, Owner, StreamId, StreamUse};
+use crate::observe::{Area, Owner, StreamId, StreamUse, SuperblockRow, SuperblockUse};
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
@@ -536,6 +536,12 @@ impl Place {
     #[inline]
     pub(crate) fn buffer(&self, stream: StreamId) -> &WriteBuffer {
         self.streams.of(stream)
+    }
+
+    /// Whether `block`, whose record is `row`, names the stream that fills it, and none if it is free.
+    pub(crate) fn names_its_stream(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
+        let is_empty = matches!(row.usage, SuperblockUse::Free | SuperblockUse::Erasing);
+        self.streams.are_named_in(block, row) && !(is_empty && row.stream.is_some())
     }
 
     /// Superblocks that are completely filled but not completely programmed. With `map_ends` the map's open

@@ -85,7 +85,7 @@ impl Place {
     }
 
     /// Power is back: takes over what was dumped.
-    pub(crate) fn take_dumped(&mut self, dumped: Dumped, shared: &Shared) {
+    pub(crate) fn take_dumped(&mut self, dumped: Dumped, shared: &mut Shared) {
         let Dumped {
             streams,
             rewrites,
@@ -97,10 +97,12 @@ impl Place {
             relocation,
             waiting,
         } = dumped;
-        let slots_of = |mode: CellMode| shared.slots_of(mode);
+        let geometry = shared.config.geometry;
+        let slots_of = |mode: CellMode| geometry.slots_per_superblock(mode);
         self.space.closed = closed;
+        let blocks = &mut shared.blocks;
         self.space
-            .recover(opened, read_only, erases, &shared.blocks, slots_of);
+            .recover(opened, read_only, erases, blocks, slots_of);
         (self.streams, self.rewrites, self.bad) = (streams, rewrites, bad);
         (self.relocation, self.waiting) = (relocation, waiting);
     }
@@ -279,7 +281,39 @@ mod tests {
 
     use super::*;
     use crate::ftl::place::Erased;
-    use crate::ftl::tests::{drive, fill};
+    use crate::ftl::tests::{SLOTS, Silent, drive, drive_with, fill};
+    use crate::observe::{Area, PoolId};
+
+    /// Over a power cut a superblock keeps the name of its stream, and names its pool as the schemes that go on have pools:
+    /// those of a drive with areas, by its number.
+    #[test]
+    fn powerloss_a_superblock_names_its_stream_and_its_pool() {
+        let capacity = 8 * u64::from(SLOTS);
+        let mut drive = drive(20, capacity, 0);
+        fill(&mut drive, 12, 40);
+        let store = &mut drive.lower.store;
+        let opened = [StreamId::HOST, StreamId::MOVE].map(|stream| {
+            assert!(store.place.open(Ns::ZERO, stream, &mut store.shared));
+            (stream, store.place.opened().expect("one was opened"))
+        });
+        let dump = drive.dump(&mut Silent::default());
+        let mut next = drive_with(20, capacity, 0, ("area", "differential"));
+        next.begin_recovery(dump);
+        let (place, blocks) = (&next.lower.store.place, &next.lower.store.shared.blocks);
+        for (stream, block) in opened {
+            assert_eq!(blocks.row(block).stream, Some(stream));
+            let has_moved = place.streams.have_moved(blocks.row(block));
+            assert_eq!(has_moved, stream == StreamId::MOVE);
+        }
+        let filled = blocks.row(SuperblockId(0));
+        assert_eq!(filled.stream, None, "it was filled without being written");
+        let low = blocks.iter().filter(|(_, row)| row.pool == PoolId(1));
+        let low: Vec<u32> = low.map(|(block, _)| block.0).collect();
+        let in_area: Vec<u32> = blocks.numbers_in(Area::Low).collect();
+        assert_eq!((low.len(), low), (4, in_area));
+        let free = |area| place.space.pools.in_area(area).map(|pool| pool.free);
+        assert_eq!((free(Area::High), free(Area::Low)), (Some(6), Some(4)));
+    }
 
     /// An erase that a power cut has interrupted has worn its superblock, and is done again; that wears it once more.
     #[test]

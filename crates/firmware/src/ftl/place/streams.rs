@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use firstread_core::{Buf, CellMode, Geometry, Layout, Ppa, SuperblockId};
 
 use super::buffer::{Allocated, Refused, WORDLINES, WriteBuffer};
-use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse, Writer};
+use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse, SuperblockRow, Writer};
 use crate::policy::DECLARE;
 
 /// Maximum number of streams of a drive.
@@ -352,6 +352,19 @@ impl Streams {
     #[inline]
     pub(crate) fn left_for_moves(&self) -> u32 {
         self.left_for_cleaning() + self.left_in(self.cold) + self.left_in(self.read_often)
+    }
+
+    /// Whether all data of the superblock of `row` have moved since the host wrote them: a stream of moves has opened it.
+    pub(crate) fn have_moved(&self, row: &SuperblockRow) -> bool {
+        let opener = row.stream.map(|stream| self.row(stream).writer());
+        opener == Some(Writer::Mover)
+    }
+
+    /// Whether the superblock of `row` names the stream that fills it, if one does.
+    pub(crate) fn are_named_in(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
+        let ids = (0..).map(StreamId);
+        let mut buffers = ids.zip(&self.buffers);
+        buffers.all(|(id, buffer)| !buffer.is_busy_with(block) || row.stream == Some(id))
     }
 
     /// The stream that will fill more slots of `block`.

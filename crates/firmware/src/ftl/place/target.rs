@@ -154,7 +154,7 @@ impl Place {
         self.area.of_move(&PageMove {
             owner,
             from: shared.blocks.area_of(from),
-            has_moved: shared.blocks.row(from).holds_moved,
+            has_moved: self.streams.have_moved(shared.blocks.row(from)),
             may_stay: self.low.may_stay,
             heat: shared.heat.of(item.lpn),
             future: shared.future.of(item.lpn),

@@ -7,7 +7,7 @@ use firstread_core::{
 
 use super::bad::BadBlocks;
 use super::streams::Streams;
-use super::{Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
+use super::{Erased, Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
@@ -659,24 +659,30 @@ fn model_failed_blocks_and_spares_are_those_of_each_die() {
     );
 }
 
-/// What a superblock was opened for: of those that moves fill, all that they hold has moved; that of the map holds its pages.
+/// What a superblock was opened for, until its erase begins: of those that moves fill, all that they hold has moved; that of
+/// the map holds its pages.
 #[test]
 fn formula_superblocks_remember_what_they_were_opened_for() {
     let of = |choice: (&str, &str), takes: Option<StreamUse>, stream: Option<StreamId>| {
-        let mut drive = drive_with(20, 600, 0, choice);
+        let map_cache = 8 * u32::from(takes == Some(StreamUse::Map));
+        let mut drive = drive_with(20, 600, map_cache, choice);
         let store = &mut drive.lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         let declared = takes.and_then(|what| place.streams.that_takes(what));
         let stream = stream.or(declared).expect("the scheme declares the stream");
         assert!(place.open(Ns(7), stream, shared), "{choice:?} {takes:?}");
         let block = place.opened().expect("a superblock was opened");
-        let row = shared.blocks.row(block);
-        assert_eq!(row.programmed_at, Ns(7));
-        (row.holds_moved, row.holds_map)
+        let row = *shared.blocks.row(block);
+        assert_eq!((row.programmed_at, row.stream), (Ns(7), Some(stream)));
+        let (mode, table) = (row.mode, &mut store.table);
+        place.begin_erase(block, mode, Erased::Emptied, table, shared);
+        assert_eq!(shared.blocks.row(block).stream, None);
+        (place.streams.have_moved(&row), row.holds_map)
     };
     let none = ("", "");
     assert_eq!(of(none, None, Some(StreamId::HOST)), (false, false));
     assert_eq!(of(none, None, Some(StreamId::MOVE)), (true, false));
+    assert_eq!(of(none, Some(StreamUse::Map), None), (false, true));
     let cold = ("wear", "progressive");
     assert_eq!(of(cold, Some(StreamUse::Cold), None), (true, false));
     let often = ("wear", "progressive-hot");
