@@ -512,7 +512,7 @@ fn size(drive: &DriveProfile) -> Result<(), Wrong> {
 fn room(drive: &DriveProfile) -> Result<(), Wrong> {
     let g = &drive.geometry;
     let cached = drive.dram.map_cache_bytes;
-    let (mut streams, mut map_slots) = (2, 0);
+    let (mut reserve, mut map_slots) = (RESERVE, 0);
     if cached > 0 {
         if cached < 64 * u64::from(g.slot_bytes) {
             let message = format!(
@@ -522,7 +522,7 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
             return wrong("dram.map_cache", message);
         }
         // Superblocks of the map are cleaned once they are half garbage.
-        streams += 1;
+        reserve += 1;
         let entries = u64::from(g.slot_bytes / MAP_ENTRY_BYTES);
         map_slots = 2 * (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
         if map_slots > u64::from(u32::MAX) {
@@ -538,11 +538,10 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
         );
         return wrong("capacity", message);
     }
-    // One superblock is open for the host and one for moves, and one must be free for whichever
-    // opens the next. Cleaning needs some spare space in addition.
+    // Cleaning needs some spare space in addition to its reserve.
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
-    let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
+    let kept = reserve * superblock + spare + map_slots * u64::from(g.slot_bytes);
     let promoted = promoted_slots(drive) * u64::from(g.slot_bytes);
     let own = drive.axes_with_own_stream().count() as u64;
     let kept = kept + promoted + own * superblock;
@@ -561,9 +560,9 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
             drive.capacity_bytes,
             g.blocks_per_plane,
             drive.mode.name(),
-            streams + 1,
+            reserve,
             g.blocks_per_plane.div_ceil(LEAST_SPARE),
-            ["", " and twice the map"][streams as usize - 2],
+            ["", " and twice the map"][usize::from(cached > 0)],
         );
         return wrong("capacity", message + &scaled_capacity(drive));
     }

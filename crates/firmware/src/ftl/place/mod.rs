@@ -11,6 +11,7 @@
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
+//! - `host_stream`: what takes for granted that the host has one stream.
 //! - `copies`: slots for pages that are copied because of how they are read.
 //! - `areas`, `low`: parts of the drive that wear apart, and what is known of the low wearing one.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
@@ -20,6 +21,7 @@ mod bad;
 mod buffer;
 mod copies;
 mod erases;
+mod host_stream;
 mod low;
 mod older;
 mod pools;
@@ -46,8 +48,8 @@ use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 use bad::BadBlocks;
-use buffer::{Allocated, Due, Refused};
-pub(crate) use buffer::{Program, WriteBuffer};
+pub(crate) use buffer::Program;
+use buffer::{Allocated, Due, Refused, WriteBuffer};
 pub(crate) use erases::Erased;
 use low::LowState;
 use older::OlderVersions;
@@ -254,8 +256,9 @@ impl Place {
         let (stream, slot) = match (self.has_one_choice(item, shared), item.why) {
             (false, _) => self.take_by_target(now, item, table, shared)?,
             (true, Why::Host { has_merged }) => {
-                let slot = self.take_for_host(now, has_merged, shared)?;
-                (StreamId::HOST, slot)
+                let stream = Place::stream_of_write();
+                let slot = self.take_for_host(now, stream, has_merged, shared)?;
+                (stream, slot)
             }
             (true, Why::Map) => (self.streams.of_map(), self.take_for_map(now, shared)?),
             (true, Why::Moved { .. } | Why::Copied(_)) => {
@@ -278,10 +281,12 @@ impl Place {
         })
     }
 
+    /// A slot of `stream`, which the host fills.
     #[inline(always)]
     fn take_for_host(
         &mut self,
         now: Ns,
+        stream: StreamId,
         has_merged: bool,
         shared: &mut Shared,
     ) -> Result<Allocated, Refusal> {
@@ -289,18 +294,23 @@ impl Place {
             if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
                 return Err(Refusal::Wait(wait));
             }
-            match self.streams.of_mut(StreamId::HOST).allocate() {
+            match self.streams.of_mut(stream).allocate() {
                 Ok(slot) => return Ok(slot),
                 Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
                 Err(Refused::NeedsBlock) => {}
             }
-            self.open_for_host(now, shared)?;
+            self.open_for_host(now, stream, shared)?;
         }
     }
 
     #[cold]
-    fn open_for_host(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
-        let needs = !self.open(now, StreamId::HOST, shared);
+    fn open_for_host(
+        &mut self,
+        now: Ns,
+        stream: StreamId,
+        shared: &mut Shared,
+    ) -> Result<(), Refusal> {
+        let needs = !self.open(now, stream, shared);
         self.relocation.host_waits.set(Wait::Superblock, needs);
         if needs && !self.is_full(shared) {
             return Err(Refusal::Wait(Wait::Superblock));
@@ -434,18 +444,6 @@ impl Place {
         }
     }
 
-    /// Whether the write buffer of the host holds no wordline but the one being filled.
-    pub(crate) fn host_only_fills(&self) -> bool {
-        self.streams.of(StreamId::HOST).only_fills()
-    }
-
-    /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
-    /// programmed. Returns the programs that this makes due; none if nothing is padded.
-    pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
-        let may_pad = self.host_only_fills();
-        may_pad.then(|| self.pad_line(StreamId::HOST, shared, ports))?
-    }
-
     /// Pads one slot of the wordline that `stream` fills. Returns the programs that this makes due; none if the stream
     /// fills no wordline.
     pub(crate) fn pad_line(
@@ -530,12 +528,6 @@ impl Place {
     /// Slots left in the superblock that map pages go to, on a drive that has a stream for them.
     pub(crate) fn left_for_map(&self) -> u32 {
         self.streams.of(self.streams.of_map()).slots_left()
-    }
-
-    /// The write buffer of `stream`.
-    #[inline]
-    pub(crate) fn buffer(&self, stream: StreamId) -> &WriteBuffer {
-        self.streams.of(stream)
     }
 
     /// Whether `block`, whose record is `row`, names the stream that fills it, and none if it is free.

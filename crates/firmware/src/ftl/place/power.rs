@@ -13,7 +13,7 @@ use super::rewrite::RewriteQueue;
 use super::streams::Streams;
 use super::{Place, Placed, Waiting};
 use crate::ftl::map::{self, Directory, Table};
-use crate::observe::{StreamId, StreamUse};
+use crate::observe::StreamUse;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
@@ -128,14 +128,11 @@ impl Place {
 
     /// Slots of host data that are in a buffer and not yet on flash.
     pub(crate) fn host_slots_buffered(&self) -> u32 {
-        let held = |stream| {
-            let buffer = self.streams.of(stream);
-            (0..buffer.len()).filter_map(|i| buffer.held_at(i))
-        };
         let low = self.streams.that_takes(StreamUse::Low);
-        let in_low = low.into_iter().flat_map(held);
+        let low = low.into_iter().map(|stream| self.streams.of(stream));
+        let in_low = low.flat_map(|buffer| (0..buffer.len()).filter_map(|i| buffer.held_at(i)));
         let in_low = in_low.filter(|(_, buf)| self.low.is_of_host(*buf));
-        (held(StreamId::HOST).count() + in_low.count()) as u32
+        (self.held_by_host().count() + in_low.count()) as u32
     }
 
     /// Counts the valid slots of every superblock again.
@@ -194,13 +191,8 @@ impl Place {
 
     /// Whether a slot that the host has in a write buffer has replaced a version in `block`.
     pub(crate) fn keeps_older_in(&self, block: SuperblockId) -> bool {
-        let slots = |stream| {
-            let buffer = self.streams.of(stream);
-            (0..buffer.len()).filter_map(|i| buffer.held_at(i))
-        };
-        // The host's own stream is the only one that it fills through a volatile cache.
-        self.older.are_kept()
-            && slots(StreamId::HOST).any(|(_, buf)| self.older.lies_in(buf, block))
+        let mut held = self.held_by_host();
+        self.older.are_kept() && held.any(|(_, buf)| self.older.lies_in(buf, block))
     }
 
     /// `block` is about to be erased: data that replaced a version in it and wait to be written again are safe from
@@ -282,7 +274,7 @@ mod tests {
     use super::*;
     use crate::ftl::place::Erased;
     use crate::ftl::tests::{SLOTS, Silent, drive, drive_with, fill};
-    use crate::observe::{Area, PoolId};
+    use crate::observe::{Area, PoolId, StreamId};
 
     /// Over a power cut a superblock keeps the name of its stream, and names its pool as the schemes that go on have pools:
     /// those of a drive with areas, by its number.

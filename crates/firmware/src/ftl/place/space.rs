@@ -7,13 +7,16 @@ use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockI
 use super::erases::{Erased, Erases};
 use super::{Place, Pools, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{Area, PoolId, StreamId, StreamUse, SuperblockTable, SuperblockUse};
+use crate::observe::{Area, PoolId, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
+///
+/// Assumes that the host has one stream. Each further one has a superblock open too: if a scheme declares it, the capacity is
+/// charged this superblock as that of any declared stream (`StreamPlan::kept_slots`).
 pub const RESERVE: u64 = 3;
 
 /// State of all superblocks together.
@@ -200,7 +203,8 @@ impl Place {
         let (mode, pool) = (row.mode, row.pool);
         let slots = shared.slots_of(mode);
         // The host leaves enough space for one more cleaning.
-        if stream == StreamId::HOST && !self.can_open(slots, shared) {
+        let is_of_host = self.streams.row(stream).writer() == Writer::Host;
+        if is_of_host && !self.can_open(slots, shared) {
             return false;
         }
         let is_elsewhere = shared.blocks.area_of(block) == Area::Low
@@ -217,7 +221,7 @@ impl Place {
         row.stream = Some(stream);
         self.streams.of_mut(stream).open(block, mode);
         self.relocation.foresee_anew |= stream != StreamId::MOVE;
-        if stream == StreamId::HOST {
+        if is_of_host {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
             self.relocation.written_before = [self.relocation.written_before[1], written];

@@ -321,6 +321,13 @@ impl Streams {
         self.map.is_some()
     }
 
+    /// The streams that the host fills.
+    pub(crate) fn of_host(&self) -> impl Iterator<Item = StreamId> {
+        let rows = self.plan.rows();
+        let of_host = rows.filter(|(_, row)| row.writer() == Writer::Host);
+        of_host.map(|(id, _)| id)
+    }
+
     /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
     #[inline]
     pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> {

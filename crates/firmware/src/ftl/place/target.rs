@@ -103,7 +103,7 @@ impl Place {
             Why::Host { .. } => [
                 self.entry_of_write(item, table, shared)
                     .and_then(|entry| enters(entry, Next, Next)),
-                Some(Choice::new(StreamId::HOST, Wait, Wait)),
+                Some(Choice::new(Place::stream_of_write(), Wait, Wait)),
                 None,
             ],
             Why::Moved { .. } if table.directory.is_map(item.lpn) => [
@@ -223,7 +223,7 @@ impl Place {
         }
         match (self.streams.row(stream).writer(), why) {
             (Writer::Host, Why::Host { has_merged }) => {
-                let slot = self.take_for_host(now, has_merged, shared)?;
+                let slot = self.take_for_host(now, stream, has_merged, shared)?;
                 Ok((stream, slot))
             }
             (Writer::Copy, _) => self.take_for_copy(now, stream, shared),
