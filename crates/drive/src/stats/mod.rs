@@ -17,7 +17,7 @@ mod variance;
 pub use amplification::{Amplification, Written};
 pub(crate) use areas::areas;
 pub use areas::{OfArea, Wear};
-pub use memory::WriteBuffers;
+pub use memory::{Lines, WriteBuffers};
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
 pub use tail::{Tail, TailShare};

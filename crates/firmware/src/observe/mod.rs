@@ -18,5 +18,5 @@ pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
 pub use refused::Refused;
 pub(crate) use superblocks::PoolId;
 pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
-pub use who::{ModeSet, OWNERS, Owner, StreamRow, StreamUse};
+pub use who::{ModeSet, OWNERS, Owner, StreamBuffer, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};

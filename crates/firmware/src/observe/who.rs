@@ -102,6 +102,17 @@ impl StreamRow {
     }
 }
 
+/// Write buffer of a stream, or of several that share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamBuffer {
+    /// Key of the stream in results.
+    pub name: &'static str,
+    /// Lines: wordlines over all dies.
+    pub lines: u32,
+    /// Slot buffers of these lines.
+    pub slots: u32,
+}
+
 /// A set of cell modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ModeSet(u8);

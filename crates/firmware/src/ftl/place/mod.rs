@@ -230,11 +230,9 @@ impl Place {
         self.streams.plan().all_slot_buffers()
     }
 
-    /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
-    /// many again for data to be rewritten.
-    pub(crate) fn write_buffers(&self) -> (u32, u32) {
-        let plan = self.streams.plan();
-        (plan.slot_buffers(), plan.shared_slot_buffers())
+    /// Which streams there are.
+    pub(crate) fn stream_plan(&self) -> &StreamPlan {
+        self.streams.plan()
     }
 
     /// Takes a slot for `item`. The slot has to be committed once the data are in its buffer.

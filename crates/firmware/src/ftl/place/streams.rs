@@ -16,7 +16,9 @@ use alloc::vec::Vec;
 use firstread_core::{Buf, CellMode, Geometry, Layout, Ppa, SuperblockId};
 
 use super::buffer::{Allocated, Refused, WORDLINES, WriteBuffer};
-use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse, SuperblockRow, Writer};
+use crate::observe::{
+    ModeSet, StreamBuffer, StreamId, StreamRow, StreamUse, SuperblockRow, Writer,
+};
 use crate::policy::DECLARE;
 
 /// Maximum number of streams of a drive.
@@ -104,12 +106,51 @@ impl StreamPlan {
         modes.max_by_key(|mode| mode.bits())
     }
 
+    /// Whether `stream` is declared by a scheme, and shares its lines with others.
+    #[inline]
+    fn is_declared(&self, stream: StreamId) -> bool {
+        stream.0 >= self.with_own_lines
+    }
+
     /// Number of lines that the declared streams share: one for each, so that none waits for another to fill its own,
-    /// and as many for programs as a stream of every drive has.
+    /// and those for programs.
     fn shared_lines(&self) -> u32 {
-        match self.len - self.with_own_lines {
-            0 => 0,
-            declared => u32::from(declared) + WORDLINES as u32 - 1,
+        u32::from(self.len - self.with_own_lines) + self.lines_for_programs()
+    }
+
+    /// Of these, the lines for programs: as many as a stream of every drive has, where any stream is declared.
+    fn lines_for_programs(&self) -> u32 {
+        match self.len > self.with_own_lines {
+            true => WORDLINES as u32 - 1,
+            false => 0,
+        }
+    }
+
+    /// The write buffer of each stream: all lines of a stream that has its own, and the one line that each declared stream
+    /// may always have.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = StreamBuffer> {
+        let (own, shared) = self.line_slots();
+        self.rows().map(move |(id, row)| {
+            let (lines, slots) = match self.is_declared(id) {
+                true => (1, shared),
+                false => (WORDLINES as u32, own),
+            };
+            StreamBuffer {
+                name: row.name,
+                lines,
+                slots: lines * slots,
+            }
+        })
+    }
+
+    /// The lines that the declared streams share beyond these, for programs.
+    pub(crate) fn shared_buffer(&self) -> StreamBuffer {
+        let (_, slots) = self.line_slots();
+        let lines = self.lines_for_programs();
+        StreamBuffer {
+            name: "shared",
+            lines,
+            slots: lines * slots,
         }
     }
 
@@ -230,16 +271,10 @@ impl Streams {
         &mut self.buffers[usize::from(stream.0)]
     }
 
-    /// Whether `stream` shares its lines with others.
-    #[inline]
-    fn is_declared(&self, stream: StreamId) -> bool {
-        stream.0 >= self.plan.with_own_lines
-    }
-
     /// Allocates the next slot of `stream`.
     #[inline]
     pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, Refused> {
-        if self.is_declared(stream) {
+        if self.plan.is_declared(stream) {
             self.lend_line(stream)?;
         }
         self.of_mut(stream).allocate()
@@ -259,8 +294,9 @@ impl Streams {
     /// that it shares lines with, wait for programs.
     pub(crate) fn is_full(&self, stream: StreamId) -> bool {
         let buffer = self.of(stream);
-        let lacks_line =
-            || self.is_declared(stream) && !buffer.fills_line() && self.line_for(stream).is_none();
+        let lacks_line = || {
+            self.plan.is_declared(stream) && !buffer.fills_line() && self.line_for(stream).is_none()
+        };
         buffer.is_full() || lacks_line()
     }
 

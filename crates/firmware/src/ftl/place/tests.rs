@@ -558,6 +558,27 @@ fn formula_declared_streams_share_their_lines() {
     assert_eq!(lines(&[]), 2 * 3);
     assert_eq!(lines(&ROWS[..1]), 2 * 3 + 3, "a stream alone has three");
     assert_eq!(lines(ROWS), 2 * 3 + 5);
+    // What is told of each stream, with what they share, is all that there is: lines as wide as the widest mode among the
+    // declared streams, which the drive's own may be.
+    for (mode, map_pages, rows, shared) in [
+        (CellMode::Slc, 0, &ROWS[..0], 0),
+        (CellMode::Slc, 8, &ROWS[..1], 2),
+        (CellMode::Qlc, 0, ROWS, 2),
+        (CellMode::Qlc, 8, &ROWS[2..], 2),
+    ] {
+        let plan = StreamPlan::new(geometry, mode, map_pages, [rows, &[], &[], &[]]);
+        assert_eq!(plan.shared_buffer().lines, shared);
+        let all = || plan.buffers().chain([plan.shared_buffer()]);
+        let slots: u32 = all().map(|buffer| buffer.slots).sum();
+        assert_eq!(slots, plan.slot_buffers(), "{mode:?} {map_pages} {rows:?}");
+        let lines: u32 = all().map(|buffer| buffer.lines).sum();
+        assert_eq!(lines * u32::from(geometry.dies()), plan.programs());
+        let own = 2 + usize::from(map_pages > 0);
+        let lines: Vec<u32> = plan.buffers().map(|buffer| buffer.lines).collect();
+        assert_eq!(lines[..own], [3, 3, 3][..own]);
+        assert!(lines[own..].iter().all(|lines| *lines == 1));
+        assert_eq!(lines.len(), own + rows.len());
+    }
     let mut streams = Streams::new(plan(ROWS), Buf(7));
     let [one, other, third] = [2, 3, 4].map(StreamId);
     for (stream, block) in [(one, 3), (other, 5), (third, 6)] {
