@@ -12,6 +12,7 @@ use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
 use crate::profile::drive::{CellModes, LEAST_LOW, LEAST_SPARE, WORDLINES};
 use crate::profile::reader::Reader;
+use crate::profile::streams;
 
 /// What `drive` lacks that a scheme with this need takes for granted.
 fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
@@ -140,6 +141,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         heat,
         retry_table,
         needs,
+        few_streams,
         ordered,
         hot,
         trigger,
@@ -289,6 +291,11 @@ fn needs(drive: &DriveProfile) -> Result<(), Wrong> {
         }
     }
     Ok(())
+}
+
+/// Whether its write streams are no more than a firmware has room for.
+fn few_streams(drive: &DriveProfile) -> Result<(), Wrong> {
+    streams::too_many(drive).map_or(Ok(()), Err)
 }
 
 /// Whether parameters that belong together are in order.
@@ -585,12 +592,9 @@ fn scaled_capacity(drive: &DriveProfile) -> String {
 
 /// Slots of the superblocks that are kept for data in other modes: an open one and a free one for each mode.
 fn promoted_slots(drive: &DriveProfile) -> u64 {
-    let choice = drive.scheme("cell_mode");
-    if !choice.is_some_and(|choice| choice.scheme.requires(Need::CellModes)) {
-        return 0;
-    }
-    let slots = |mode| u64::from(drive.geometry.slots_per_superblock(mode));
-    2 * (slots(CellMode::Slc) + slots(CellMode::Tlc))
+    let modes = drive.scheme("cell_mode").map_or(&[][..], streams::modes);
+    let slots = |mode: &CellMode| u64::from(drive.geometry.slots_per_superblock(*mode));
+    2 * modes.iter().map(slots).sum::<u64>()
 }
 
 /// Whether the chip keeps up with the channel.
@@ -678,6 +682,62 @@ mod tests {
             .collect();
         let given: Vec<&str> = given.iter().map(|s| s.trim()).collect();
         assert_eq!(loaded(&given).unwrap().heat, loaded(&[]).unwrap().heat);
+    }
+
+    /// A drive has 32 write streams at most, those of every drive and of the map among them.
+    #[test]
+    fn formula_more_write_streams_than_a_firmware_has_room_for_are_refused_with_the_arithmetic() {
+        const fn declares(needs: &'static [Need]) -> Scheme {
+            Scheme {
+                name: "many",
+                summary: "",
+                source: "",
+                role: Role::Scheme,
+                needs,
+                ordered: &[],
+                params: &[],
+            }
+        }
+        static MOST: Scheme = declares(&[Need::OwnStream; 29]);
+        static TOO_MANY: Scheme = declares(&[Need::OwnStream; 30]);
+        // Two of cell modes.
+        const WITH_MODES: [Need; 29] = {
+            let mut needs = [Need::OwnStream; 29];
+            needs[0] = Need::CellModes;
+            needs
+        };
+        static MODES_TOO: Scheme = declares(&WITH_MODES);
+        let with = |set: &[&str], scheme: &'static Scheme| {
+            let mut drive = loaded(set).unwrap();
+            let choice = drive.schemes.iter_mut().find(|c| c.axis.name == "wear");
+            let choice = choice.unwrap();
+            (choice.scheme, choice.values) = (scheme, Vec::new());
+            few_streams(&drive)
+        };
+        let refreshed = "schemes.refresh=lightweight";
+        assert_eq!(with(&[refreshed], &MOST), Ok(()));
+        let message = "`many` declares 30 write streams, and a drive has 32 at most: 2 of every such drive (host, moves) and \
+                       30 of `wear=many`, 1 of `refresh=lightweight` are 33";
+        for scheme in [&TOO_MANY, &MODES_TOO] {
+            assert_eq!(
+                with(&[refreshed], scheme),
+                wrong("schemes.wear", message.into())
+            );
+        }
+        let message = "`many` declares 29 write streams, and a drive has 32 at most: 3 of every such drive (host, moves, map) \
+                       and 29 of `wear=many`, 1 of `refresh=lightweight` are 33";
+        assert_eq!(
+            with(&[refreshed, "dram.map_cache=4 MiB"], &MOST),
+            wrong("schemes.wear", message.into())
+        );
+        // Every choice among the shipped schemes has fewer.
+        let most = AXES.iter().map(|axis| {
+            let of = |scheme: &Scheme| {
+                scheme.own_streams() + 2 * usize::from(scheme.requires(Need::CellModes))
+            };
+            axis.schemes.iter().map(of).max().unwrap_or(0)
+        });
+        assert!(most.sum::<usize>() + 3 <= firstread_firmware::ftl::MOST_STREAMS);
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
+pub use streams::MOST_STREAMS;
 use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
 

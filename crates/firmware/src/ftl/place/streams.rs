@@ -21,8 +21,9 @@ use crate::observe::{
 };
 use crate::policy::DECLARE;
 
-/// Maximum number of streams of a drive.
-const MOST_STREAMS: usize = 32;
+/// Maximum number of streams of a drive: those that every drive has, that of the map, and those that schemes declare. Each
+/// has a superblock open and at least one line of buffers, so drives have few; tables of streams are of this length.
+pub const MOST_STREAMS: usize = 32;
 
 /// Maximum number of superblocks that may be completely filled but not completely programmed.
 pub(crate) const FILLED: usize = MOST_STREAMS * WORDLINES;
