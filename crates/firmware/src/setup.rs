@@ -8,7 +8,7 @@ use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 use crate::Firmware;
 use crate::ftl::Inconsistency;
 use crate::log::Record;
-use crate::observe::{Future, RegionId, SuperblockUse};
+use crate::observe::{Future, RegionId, StreamBuffer, SuperblockUse};
 use crate::policy::area::Areas;
 use crate::read::Learned;
 
@@ -147,7 +147,18 @@ impl<M: Arena> Firmware<M> {
     /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
     /// many again for data whose program failed.
     pub fn write_buffer_slots(&self) -> (u32, u32) {
-        self.lower.store.place.write_buffers()
+        let plan = self.lower.store.place.stream_plan();
+        (plan.slot_buffers(), plan.shared_slot_buffers())
+    }
+
+    /// The write buffer of each stream: the lines that no other stream takes.
+    pub fn stream_buffers(&self) -> impl Iterator<Item = StreamBuffer> {
+        self.lower.store.place.stream_plan().buffers()
+    }
+
+    /// The lines that streams of schemes share beyond these; of a drive without such streams, none.
+    pub fn shared_buffer(&self) -> StreamBuffer {
+        self.lower.store.place.stream_plan().shared_buffer()
     }
 
     /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.

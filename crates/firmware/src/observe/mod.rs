@@ -22,6 +22,7 @@ pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
 pub use refused::Refused;
 pub use regions::{ENTRY_WAYS, MOST_REGIONS, RegionId, RegionRow, Regions};
+pub(crate) use superblocks::PoolId;
 pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
-pub use who::{ModeSet, OWNERS, Owner, StreamRow, StreamUse};
+pub use who::{ModeSet, OWNERS, Owner, StreamBuffer, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};

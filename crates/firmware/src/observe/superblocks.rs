@@ -11,7 +11,7 @@ use super::at_rest::AtRest;
 use super::index::Index;
 use super::page_reads::ReadCtx;
 use super::regions::{RegionId, Regions};
-use super::who::ModeSet;
+use super::who::{ModeSet, StreamId};
 
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +27,10 @@ pub enum SuperblockUse {
     /// Retired after a failed program or erase.
     Bad,
 }
+
+/// A pool of superblocks of a drive, by the index of its row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PoolId(pub(crate) u8);
 
 /// One superblock. The record fills one cache line, because every read looks at a different record.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +66,12 @@ pub struct SuperblockRow {
     /// Whether part of a wordline, data or parity, was left unprogrammed since the erase. Its stripes cannot
     /// be used to rebuild data.
     pub stripe_broken: bool,
-    /// Whether it holds map pages.
+    /// Whether it holds map pages: it was opened for them, or some have moved into it, which another stream fills.
     pub holds_map: bool,
-    /// Whether it was opened for data that moved: then what it holds has moved since the host wrote it.
-    pub holds_moved: bool,
+    /// The stream that opened it; none once its erase has begun, and where it was filled without being written.
+    pub(crate) stream: Option<StreamId>,
+    /// The pool that it belongs to by its area and its mode.
+    pub(crate) pool: PoolId,
 }
 
 const _: () = assert!(size_of::<SuperblockRow>() == 64);
@@ -207,7 +213,8 @@ impl SuperblockTable {
             failed: false,
             stripe_broken: false,
             holds_map: false,
-            holds_moved: false,
+            stream: None,
+            pool: PoolId(0),
         };
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),

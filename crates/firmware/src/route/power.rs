@@ -89,7 +89,7 @@ impl<M: Arena> Firmware<M> {
         let regions = store.shared.blocks.divided();
         (store.shared.blocks, store.shared.counters) = (dump.blocks, dump.counters);
         store.shared.blocks.divide(regions);
-        store.place.take_dumped(dump.place, &store.shared);
+        store.place.take_dumped(dump.place, &mut store.shared);
         store.read.take_dumped(dump.read);
         (store.table, self.lower.pager) = (dump.table, dump.pager);
         self.relocate.take_dumped(dump.relocate);

@@ -32,7 +32,7 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Among, Filled, Owner, RegionId, StreamId, SuperblockUse};
+use crate::observe::{Among, Filled, Owner, RegionId, SuperblockUse};
 use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
 
@@ -45,7 +45,7 @@ impl Relocate {
     /// pages take room, and one slot missing at the deadline costs the moves of a whole superblock.
     fn map_pages_to_come<M>(&self, store: &FlashStore<M>) -> (i64, i64) {
         let (place, counters) = (&store.place, &store.shared.counters);
-        let left = place.buffer(StreamId::HOST).slots_left();
+        let left = place.left_for_host();
         let before = place.relocation.written_before[0];
         let slots = counters.host_slots_written - before.0;
         let pages = counters.front.map_writes - before.1;
@@ -64,7 +64,7 @@ impl Relocate {
             return store.place.relocation.pace.rest();
         };
         let place = &mut store.place;
-        let left = place.buffer(StreamId::HOST).slots_left();
+        let left = place.left_for_host();
         let slots = place.space.largest_slots as u32;
         let wordline = place.relocation.pace.wordline();
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
