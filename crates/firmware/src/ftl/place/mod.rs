@@ -13,7 +13,7 @@
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
 //! - `host_stream`: what takes for granted that the host has one stream.
 //! - `copies`: slots for pages that are copied because of how they are read.
-//! - `regions`: which superblocks a stream opens in each region, and what the region of a scheme waits for.
+//! - `regions`: which superblocks a stream opens in each region. `region_state`: what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
 mod bad;
@@ -25,6 +25,7 @@ mod older;
 mod pools;
 mod power;
 mod program;
+mod region_state;
 mod regions;
 mod relocation_state;
 mod reserve;
@@ -55,7 +56,7 @@ pub(crate) use erases::Erased;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 pub(crate) use power::Dumped;
-use regions::RegionState;
+use region_state::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
 pub use space::RESERVE;
