@@ -13,7 +13,7 @@ use core::ops::Range;
 use firstread_core::{Geometry, SuperblockId};
 
 use super::groups::{Groups, Held};
-use super::superblocks::{SuperblockRow, SuperblockUse};
+use super::superblock::{SuperblockRow, SuperblockUse};
 
 /// How full a superblock is: ordered by the share of its slots that are valid.
 #[derive(Clone, Copy, Debug)]

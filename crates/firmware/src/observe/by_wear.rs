@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::groups::{Groups, Held};
-use super::superblocks::{SuperblockRow, SuperblockUse};
+use super::superblock::{SuperblockRow, SuperblockUse};
 
 /// The index of the superblocks of a region: P/E cycles by superblock, in the order of their numbers.
 #[derive(Clone, Debug)]

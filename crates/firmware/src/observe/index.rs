@@ -11,7 +11,7 @@ use firstread_core::Geometry;
 
 use super::at_rest::AtRest;
 use super::by_wear::ByWear;
-use super::superblocks::SuperblockRow;
+use super::superblock::SuperblockRow;
 
 /// The index of the superblocks of a region.
 #[derive(Clone, Debug)]
@@ -88,7 +88,8 @@ mod tests {
     use firstread_core::{CellMode, Stream, SuperblockId};
 
     use super::super::regions::Regions;
-    use super::super::superblocks::{SuperblockTable, SuperblockUse};
+    use super::super::superblock::SuperblockUse;
+    use super::super::superblocks::SuperblockTable;
     use super::super::who::ModeSet;
     use crate::ftl::tests::geometry;
 
