@@ -2,8 +2,8 @@
 //!
 //! Verifies that no two logical pages lie at one slot; that each superblock has as many valid slots as the
 //! map points at; that no page lies in a superblock without data; that free superblocks, their slots, pins
-//! and physical slots agree with the superblock table; that each superblock names its pool and the stream that opened it;
-//! and that there are as many moves and programs as jobs for them. It does not verify the data: the drive's payload does that on every read.
+//! and physical slots agree with the superblock table; that each superblock names its pool, and the stream that fills it; that
+//! the index of superblocks has what their records say; and that there are as many moves and programs as jobs for them. It does not verify the data: the drive's payload does that on every read.
 
 use alloc::vec;
 
@@ -29,6 +29,8 @@ pub enum Inconsistency {
     Free,
     /// A superblock does not name the stream that opened it.
     Stream(SuperblockId),
+    /// The index of superblocks does not have what their records say.
+    Index,
     /// The count of slots in superblocks that are not retired is wrong.
     Physical,
     /// The count of moves, of single-page moves or of programs in flight is wrong.
@@ -97,6 +99,9 @@ impl<M: Arena> FlashStore<M> {
         }
         if !space.agrees(&shared.blocks, |mode| shared.slots_of(mode)) {
             return Err(Inconsistency::Free);
+        }
+        if !shared.blocks.index_agrees(&shared.config.geometry) {
+            return Err(Inconsistency::Index);
         }
         if physical != space.physical_slots {
             return Err(Inconsistency::Physical);
@@ -215,6 +220,13 @@ mod tests {
             let found = Err(Inconsistency::Stream(block));
             assert_eq!(store.audit(), found, "the host fills it");
         }
+        let index = wrong(|d| {
+            // The index is not told.
+            let blocks = &mut d.lower.store.shared.blocks;
+            blocks.update_index(&crate::ftl::tests::geometry(blocks.len()));
+            blocks.unmarked_mut(SuperblockId(3)).pe_cycles = 7;
+        });
+        assert_eq!(index, Err(Inconsistency::Index));
         let physical = wrong(|d| d.lower.store.place.space.physical_slots += 1);
         assert_eq!(physical, Err(Inconsistency::Physical));
         for under_way in [

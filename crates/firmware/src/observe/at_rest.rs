@@ -178,6 +178,15 @@ impl AtRest {
         }
     }
 
+    /// The superblocks at rest in the order of their opening: their numbers and openings, how full they are, and so those that
+    /// hold map pages. For tests.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (u32, u64, Filled, Filled)> {
+        let held = self.all.least().iter().zip(self.map.least());
+        let places = self.at.iter().zip(&self.opened).zip(held);
+        let at_rest = places.filter(|(_, (all, _))| **all != Filled::NONE);
+        at_rest.map(|((at, opened), (all, map))| (*at, *opened, *all, *map))
+    }
+
     /// Sequence number of the superblock that was opened last.
     pub(crate) fn newest(&self) -> u64 {
         self.end.checked_sub(1).map_or(0, |last| self.opened[last])

@@ -9,7 +9,7 @@ use firstread_core::{CellMode, Geometry, Ns, PageAddr, SuperblockId};
 use super::at_rest::AtRest;
 use super::index::Index;
 use super::page_reads::ReadCtx;
-use super::regions::{RegionId, Regions};
+use super::regions::{MOST_REGIONS, RegionId, Regions};
 use super::superblock::{PoolId, SuperblockRow, SuperblockUse};
 use super::who::ModeSet;
 
@@ -111,7 +111,12 @@ pub struct SuperblockTable {
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
     /// An index for each region.
-    indexes: Box<[Index]>,
+    indexes: [Index; MOST_REGIONS],
+}
+
+/// An index for each region; an empty one where there is no region.
+fn indexes(regions: Regions) -> [Index; MOST_REGIONS] {
+    core::array::from_fn(|region| Index::new(regions.numbers(RegionId(region as u8))))
 }
 
 impl SuperblockTable {
@@ -141,24 +146,27 @@ impl SuperblockTable {
             mode,
             regions: Regions::new(blocks, None),
             worst: Room::default(),
-            indexes: [Index::new(0..blocks)].into(),
+            indexes: indexes(Regions::new(blocks, None)),
         }
     }
 
-    /// Divides the superblocks into `regions`. A table that was dumped may be of another scheme of axis `area`.
+    /// Divides the superblocks into `regions`.
     pub fn divide(&mut self, regions: Regions) {
-        if self.regions != regions {
-            self.regions = regions;
-            self.indexes = regions
-                .ids()
-                .map(|id| Index::new(regions.numbers(id)))
-                .collect();
-        }
+        self.regions = regions;
+        self.indexes = indexes(regions);
     }
 
-    /// How the superblocks are divided.
-    pub fn divided(&self) -> Regions {
-        self.regions
+    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their room. The regions stay: those of
+    /// `dumped` may be of another scheme of axis `area`.
+    pub(crate) fn take_over(&mut self, dumped: SuperblockTable) {
+        (self.rows, self.worst) = (dumped.rows, dumped.worst);
+        (0..self.len()).for_each(|block| self.mark(block));
+    }
+
+    #[inline]
+    fn mark(&mut self, block: u32) {
+        let region = self.regions.of(SuperblockId(block));
+        self.indexes[region.index()].mark(block);
     }
 
     /// Whether the drive has another region beside its own.
@@ -186,7 +194,7 @@ impl SuperblockTable {
     /// The superblocks of `region`, as a scheme sees them.
     pub fn in_region(&self, region: RegionId) -> SuperblockView<'_> {
         SuperblockView {
-            index: self.indexes.get(region.index()),
+            index: Some(&self.indexes[region.index()]),
             ..self.view(self.numbers_in(region))
         }
     }
@@ -230,8 +238,8 @@ impl SuperblockTable {
         }
     }
 
-    /// Superblocks with the numbers `range`, as a scheme sees them.
-    pub fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
+    /// Superblocks with the numbers `range`, without an index.
+    fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
         SuperblockView {
             rows: &self.rows[range.start as usize..range.end as usize],
             first: range.start,
@@ -271,7 +279,12 @@ impl SuperblockTable {
     /// The record of `block`, mutable.
     #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
-        self.indexes[self.regions.of(block).index()].mark(block.0);
+        self.mark(block.0);
+        &mut self.rows[block.0 as usize]
+    }
+    /// The record of `block`, mutable, without a mark for the index: how a forgotten mark is tested.
+    #[cfg(test)]
+    pub(crate) fn unmarked_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
         &mut self.rows[block.0 as usize]
     }
     /// A multi-plane page of `block` is sensed.
@@ -298,6 +311,18 @@ impl SuperblockTable {
             let rows = &self.rows[numbers.start as usize..numbers.end as usize];
             self.indexes[region.index()].update(rows, geometry);
         }
+    }
+    /// Whether the index, once it is updated, has what the records say. For tests: in time and memory proportional to the
+    /// number of superblocks.
+    pub(crate) fn index_agrees(&self, geometry: &Geometry) -> bool {
+        let (mut updated, mut anew) = (self.clone(), self.clone());
+        anew.divide(self.regions);
+        updated.update_index(geometry);
+        anew.update_index(geometry);
+        let pairs = updated.indexes.iter().zip(&anew.indexes);
+        pairs
+            .into_iter()
+            .all(|(one, other)| one.has_the_same(other))
     }
     /// All superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {

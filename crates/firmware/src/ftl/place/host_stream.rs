@@ -11,7 +11,7 @@ use super::{Place, Programs};
 use crate::observe::StreamId;
 use crate::shared::{Out, Shared};
 
-/// **Choice.** Assumes that there is none: what no area takes goes to one stream, which has lines of its own. With several
+/// **Choice.** Assumes that there is none: what no declared region takes goes to one stream, which has lines of its own. With several
 /// streams, a scheme is asked here for the stream of each page.
 impl Place {
     /// The stream that a page goes to which the host writes.

@@ -300,10 +300,10 @@ mod tests {
         }
         let filled = blocks.row(SuperblockId(0));
         assert_eq!(filled.stream, None, "it was filled without being written");
-        let low = blocks.iter().filter(|(_, row)| row.pool == PoolId(1));
-        let low: Vec<u32> = low.map(|(block, _)| block.0).collect();
-        let in_area: Vec<u32> = blocks.numbers_in(RegionId::DECLARED).collect();
-        assert_eq!((low.len(), low), (4, in_area));
+        let declared = blocks.iter().filter(|(_, row)| row.pool == PoolId(1));
+        let declared: Vec<u32> = declared.map(|(block, _)| block.0).collect();
+        let in_region: Vec<u32> = blocks.numbers_in(RegionId::DECLARED).collect();
+        assert_eq!((declared.len(), declared), (4, in_region));
         let free = |region| place.space.pools.in_region(region).map(|pool| pool.free);
         assert_eq!(
             (free(RegionId::MAIN), free(RegionId::DECLARED)),

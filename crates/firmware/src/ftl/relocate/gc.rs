@@ -148,8 +148,12 @@ impl Relocate {
     fn known_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         let block = *self.gc.foreseen[..self.gc.known].get(after)?;
         let row = store.shared.blocks.row(block);
+        let will_be_full = match row.usage {
+            SuperblockUse::Open => self.filled_to_their_end(store),
+            _ => [None; FILLED],
+        };
         let outlook = Outlook {
-            full: &self.filled_to_their_end(store),
+            full: &will_be_full,
             emptied: &[],
         };
         let has_garbage = row.valid_slots < store.shared.slots_of(row.mode);
@@ -291,7 +295,8 @@ impl Relocate {
     }
 }
 
-/// The map superblock to be cleaned before others: the emptiest, if at least half of it is garbage.
+/// The map superblock to be cleaned before others: the one with the smallest share of valid slots, if at least half of it is
+/// garbage.
 fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<SuperblockId> {
     if !place.has_map() {
         return None;
