@@ -1,6 +1,6 @@
 //! The contract of schemes of axis `gc_victim`.
 
-use firstread_core::{Geometry, SuperblockId};
+use firstread_core::{CellMode, Geometry, SuperblockId};
 
 use crate::observe::{SuperblockRow, SuperblockUse, SuperblockView};
 
@@ -47,7 +47,8 @@ impl Outlook<'_> {
 pub struct Victims<'a> {
     blocks: SuperblockView<'a>,
     outlook: Outlook<'a>,
-    geometry: &'a Geometry,
+    /// Slots of a superblock in SLC.
+    slots_per_bit: u32,
     /// Slots that the emptiest superblock yields, and its size in slots.
     best: (u32, u32),
     /// Sequence number of the superblock opened last.
@@ -58,13 +59,13 @@ impl<'a> Victims<'a> {
     /// The superblocks `blocks` of a drive of `geometry`, after all that `outlook` tells.
     pub fn new(
         blocks: SuperblockView<'a>,
-        geometry: &'a Geometry,
+        geometry: &Geometry,
         outlook: Outlook<'a>,
     ) -> Victims<'a> {
         let mut victims = Victims {
             blocks,
             outlook,
-            geometry,
+            slots_per_bit: geometry.slots_per_superblock(CellMode::Slc),
             best: (0, 1),
             newest: 0,
         };
@@ -106,7 +107,7 @@ impl<'a> Victims<'a> {
     }
     /// Slots of the superblock of `row`.
     pub fn slots(&self, row: &SuperblockRow) -> u32 {
-        self.geometry.slots_per_superblock(row.mode)
+        self.slots_per_bit * u32::from(row.mode.bits())
     }
     /// Whether superblock `block`, whose record is `row`, is a candidate: cleaning it yields at least one slot, and at least 1 /
     /// [`LEAST_SHARE`] of what the emptiest superblock yields.
