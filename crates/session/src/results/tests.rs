@@ -86,6 +86,29 @@ fn formula_write_buffers_of_streams_add_up() {
     assert_eq!(result["firstread"].get("write_buffer"), None);
 }
 
+/// What an option of the drive switches off of a scheme stands in a result's notes.
+#[test]
+fn formula_notes_name_what_is_switched_off() {
+    let notes_of = |set: &[&str]| {
+        let set = set.iter().map(|text| Override::parse(text).unwrap());
+        let simulation = Simulation {
+            drive: "ct-qlc".into(),
+            set: set.collect(),
+            ..Simulation::of(Input::job_file("j", READS.to_owned()).unwrap())
+        };
+        notes(&simulation.setup().unwrap())
+    };
+    let area = "schemes.area=differential";
+    let off = notes_of(&[area, "dram.write_cache=volatile"]);
+    assert_eq!(off.as_array().map(Vec::len), Some(1), "{off}");
+    let says = off[0].as_str().unwrap();
+    assert!(
+        says.starts_with("area=differential: ") && says.contains("`dram.write_cache`"),
+        "{says}"
+    );
+    assert_eq!(notes_of(&[area]), json!([]));
+}
+
 /// A thousand page reads in three modes, two of them with superblocks.
 #[test]
 fn formula_cell_modes_of_counts_by_hand() {
