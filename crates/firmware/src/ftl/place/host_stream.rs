@@ -11,8 +11,8 @@ use super::{Placement, Programs};
 use crate::observe::StreamId;
 use crate::shared::{Out, Shared};
 
-/// **Choice.** Assumes that there is none: what no declared region takes goes to one stream, which has superwordlines of its own. With several
-/// streams, a scheme is asked here for the stream of each page.
+/// **Choice.** Assumes that there is none: what no declared region takes goes to one stream, which has superwordlines of
+/// its own. With several streams, a scheme is asked here for the stream of each page.
 impl Placement {
     /// The stream that a page goes to which the host writes.
     #[inline(always)]

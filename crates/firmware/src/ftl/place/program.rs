@@ -81,8 +81,8 @@ impl Placement {
         self.program_failed(stream, program, shared, ports)
     }
 
-    /// The write buffer of `stream` no longer needs the part of `die` in superwordline `superwordline`. Returns whether a
-    /// wordline has become free.
+    /// The write buffer of `stream` no longer needs the part of `die` in superwordline `superwordline`. Returns whether
+    /// the superwordline has become free.
     #[inline]
     fn release_part(
         &mut self,
@@ -146,8 +146,8 @@ impl Placement {
         frees
     }
 
-    /// Copies the part of `die` of superwordline `superwordline` from the write buffer of `stream` to the rewrite queue. Returns whether
-    /// the superwordline has become free.
+    /// Copies the part of `die` of superwordline `superwordline` from the write buffer of `stream` to the rewrite
+    /// queue. Returns whether the superwordline has become free.
     pub(super) fn queue_rewrite(
         &mut self,
         stream: StreamId,

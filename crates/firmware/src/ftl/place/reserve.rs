@@ -29,9 +29,9 @@
 //!   without it.
 //!
 //! Relocation has separate streams for data, for map pages, and for the cold data and the pages read often of wear leveling
-//! (if its scheme declares them), but they share the headroom: if no superblock is free, pages of one stream go to the superblock of
-//! another. What the open superblocks of these streams hold cannot be cleaned before they are full. So the capacity
-//! counts one superblock for each ([`super::StreamPlan::kept_slots`]): then the superblocks that are full hold garbage
+//! (if its scheme declares them), but they share the headroom: if no superblock is free, pages of one stream go to the
+//! superblock of another. What the open superblocks of these streams hold cannot be cleaned before they are full. So the
+//! capacity counts one superblock for each ([`super::StreamPlan::kept_slots`]): then the superblocks that are full hold garbage
 //! as soon as the headroom is short.
 //!
 //! A cell mode with a pool of its own has no part in the headroom: its free superblocks are opened for its stream
