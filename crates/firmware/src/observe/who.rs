@@ -23,7 +23,8 @@ pub(crate) enum Writer {
     Host,
     /// Relocation, with data that it moves: the rest of the stream's superblock is headroom.
     Mover,
-    /// Copies of pages that the host has read, and all data of a region that a scheme declares.
+    /// Whoever finds a slot, and nobody waits for one: copies of pages that the host has read, and all data of a region that a
+    /// scheme declares, the host's among them.
     Copy,
     /// The map.
     Map,

@@ -281,7 +281,7 @@ impl Placement {
         })
     }
 
-    /// A slot of `stream`, which the host fills.
+    /// A slot of `stream`, which is one of the host's own: it has superwordlines of its own, and writes wait for its superblock.
     #[inline(always)]
     fn take_for_host(
         &mut self,

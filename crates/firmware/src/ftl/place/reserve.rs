@@ -128,8 +128,8 @@ impl Placement {
         self.headroom_to_come(shared) >= kept as i64 + i64::from(slots)
     }
 
-    /// Whether the stream of refreshed pages may open a superblock: cleaning keeps its reserve, and neither the host
-    /// nor the map cache waits for one.
+    /// Whether a stream of copies in the drive's own mode, such as that of refreshed pages, may open a superblock: cleaning keeps
+    /// its reserve, and neither the host nor the map cache waits for one.
     pub(crate) fn can_open_for_refresh(&self, shared: &Shared) -> bool {
         let slots = self.space.largest_slots;
         !self.relocation.superblock_is_wanted()

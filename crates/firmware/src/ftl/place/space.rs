@@ -17,8 +17,8 @@ use crate::shared::{Out, Shared};
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
 ///
-/// Assumes that the host has one stream. Each further one has a superblock open too: if a scheme declares it, the capacity is
-/// charged this superblock as that of any declared stream (`StreamPlan::kept_slots`).
+/// Assumes that the host has one stream. Each further one has a superblock open too: the capacity is
+/// charged this superblock only where a scheme declares the stream (`StreamPlan::kept_slots`).
 pub const RESERVE: u64 = 3;
 
 /// State of all superblocks together.
