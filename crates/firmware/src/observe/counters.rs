@@ -215,7 +215,7 @@ counters! {
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into
         /// one of the same mode.
         slots_demoted: Slots,
-        /// Slots written into a region that axis `area` declares, by the way of entry, in the order of the axis.
+        /// Slots written into a region that axis `area` declares, by the way of entry, in the order of `Entry::ALL`.
         slots_entered[ENTRY_WAYS]: Slots,
         /// Slots that belong in a region that axis `area` declares and were not written there, by reason, in the order of
         /// [`CopyRefused::ALL`].

@@ -192,8 +192,8 @@ pub trait Areas {
         let _ = room;
         MakeRoom::Nothing
     }
-    /// [`MakeRoom::EmptyOldest`] begins: there is such a superblock, and its pages are going to move for
-    /// [`Owner::MakeRoom`].
+    /// [`MakeRoom::EmptyOldest`] is asked for, and there is such a superblock. Its pages move for [`Owner::MakeRoom`], unless the
+    /// superblock changes before its turn.
     fn oldest_leaves(&mut self) {}
 }
 
