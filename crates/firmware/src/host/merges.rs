@@ -36,7 +36,7 @@ pub(super) struct Merge {
     next: u32,
 }
 
-/// All merges.
+/// The merges of a drive, found by logical page.
 #[derive(Clone, Debug)]
 pub(crate) struct Merges {
     pub(super) pool: Box<[Merge]>,

@@ -62,6 +62,7 @@ impl Host {
                 lpn += run.pages as u64;
                 continue;
             };
+            // A page in the write buffer is read from there without a sense: there is nothing to gain.
             if lower.store.shared.blocks.info(ppa.block()).usage == SuperblockUse::Open
                 && lower.store.buffered(ppa).is_some()
             {

@@ -43,9 +43,9 @@ pub enum Unit {
 pub struct Counter {
     /// Name of the field.
     pub name: &'static str,
-    /// What it counts.
+    /// Unit of the count.
     pub unit: Unit,
-    /// What is counted.
+    /// Documentation of the field, which the reference shows.
     pub doc: &'static str,
 }
 

@@ -43,7 +43,7 @@ pub struct RegionRow {
 pub struct Regions {
     /// The first superblock of each region. What is behind the last region begins behind the last superblock.
     first: [u32; MOST_REGIONS],
-    /// Number of superblocks.
+    /// Superblocks of the drive, where the last region ends.
     blocks: u32,
 }
 

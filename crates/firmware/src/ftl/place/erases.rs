@@ -60,8 +60,10 @@ impl Erases {
     fn place_for(&self, what: Erased) -> Option<usize> {
         let beside = 1..=self.beside as usize;
         match what {
+            // Without pools of other cell modes there is one erase at a time, whatever it is for.
             _ if beside.is_empty() => self.is_empty().then_some(0),
             Erased::Emptied => self.under_way[0].is_none().then_some(0),
+            // Not entry 0, even if it is vacant: cleaning never waits for a change of mode.
             Erased::Free => beside.into_iter().find(|i| self.under_way[*i].is_none()),
         }
     }

@@ -160,7 +160,7 @@ impl Placement {
         let block = buffer.block_of(superwordline);
         shared.blocks.info_mut(block).stripe_broken = true;
         for (ppa, from) in buffer.filled_of(die, superwordline) {
-            // There is nothing of padding, and of what a power cut has lost.
+            // Padding has no data, and a power cut has lost the data of a volatile write cache.
             if ports.buffered(from).is_some() {
                 let to = self.rewrites.take(ppa);
                 ports.copy(from, to);

@@ -120,7 +120,7 @@ pub struct RegionRoom {
 /// What is done to make room in the declared region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MakeRoom {
-    /// Nothing.
+    /// No superblock of the region is emptied now.
     Nothing,
     /// Its victim of garbage collection is emptied within the region.
     Compact,
@@ -206,7 +206,7 @@ pub(super) struct InUse {
 }
 
 impl InUse {
-    /// Those of `blocks`.
+    /// The sums over `blocks`, without retired superblocks.
     pub(super) fn of(blocks: SuperblockView<'_>) -> InUse {
         let infos = blocks.iter().map(|(_, info)| info);
         let in_use = infos.filter(|info| info.usage != SuperblockUse::Bad);
