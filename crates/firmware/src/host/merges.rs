@@ -42,7 +42,7 @@ pub(crate) struct Merges {
     pub(super) pool: Box<[Merge]>,
     free: u32,
     used: u32,
-    /// Those that are being read.
+    /// Number of merges whose read is in flight.
     pub(super) reading: u32,
     lists: Box<[u32; LISTS]>,
     /// Per command: the command that waits behind it.

@@ -58,7 +58,7 @@ impl Host {
             let end = end.min(lower.store.table.directory.reach(lpn));
             let run = lower.store.table.map.lookup(Lpn(lpn), (end - lpn) as u32);
             let Some(ppa) = run.ppa else {
-                // These pages hold no data.
+                // Pages without data need no read.
                 lpn += run.pages as u64;
                 continue;
             };

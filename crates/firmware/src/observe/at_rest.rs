@@ -76,7 +76,7 @@ impl Eq for Filled {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Among {
     All,
-    /// Those at rest that hold map pages.
+    /// Only superblocks that hold map pages.
     Map,
 }
 

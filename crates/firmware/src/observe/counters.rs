@@ -9,7 +9,7 @@ use super::who::OWNERS;
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Bytes of the host.

@@ -4,8 +4,8 @@ use firstread_core::CellMode;
 
 use super::regions::RegionId;
 
-/// A write stream of a drive, by the index of its row. Each stream fills a superblock of its own, so that data of similar
-/// age share a superblock.
+/// A write stream of a drive, by the index of its row. Each stream fills a superblock of its own, so that data of
+/// similar age share a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StreamId(pub(crate) u8);
 
@@ -29,10 +29,10 @@ pub(crate) enum Writer {
     Map,
 }
 
-/// What a stream takes.
+/// The pages that a stream takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StreamUse {
-    /// What the host writes.
+    /// Pages that the host writes.
     Host,
     /// Data that move, where no scheme says otherwise.
     Moved,
@@ -73,7 +73,7 @@ impl StreamRow {
         },
     ];
 
-    /// That of a drive whose map lies on flash.
+    /// The stream of the map, on a drive whose map lies on flash.
     pub(crate) const OF_MAP: &'static StreamRow = &StreamRow {
         name: "map",
         takes: StreamUse::Map,

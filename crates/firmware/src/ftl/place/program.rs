@@ -181,7 +181,7 @@ impl Placement {
         self.rewrites.next()
     }
 
-    /// That slot has been written again, or is no longer the last version.
+    /// The slot of [`Placement::next_rewrite`] has been written again, or is no longer the last version.
     pub(crate) fn rewrite_done(&mut self, shared: &mut Shared) {
         self.keep_newer_of_rewrite();
         if let Some(block) = self.rewrites.advance() {

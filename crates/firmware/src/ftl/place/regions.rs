@@ -3,15 +3,15 @@
 //! A region is a range of superblocks that is worn and cleaned by itself. Every drive has a region of its own, to which
 //! the host writes. A scheme of axis `area` may declare one more region, with a stream for the data that enter there.
 //!
-//! A region is a preference. The headroom and the reserve count superblocks of all regions alike (`reserve`). But the
-//! free superblocks of a declared region are kept from the host, the map and refresh, as long as the drive's own region
-//! can hold its data with the reserve. Otherwise the host would take the kept superblocks first, since cleaning makes
-//! room for no more than one superblock. If the drive's own region is overfull, every stream may open all free
-//! superblocks.
+//! A region is a preference. The headroom counts free superblocks of all regions alike, and the proof that cleaning can
+//! finish does not depend on regions (`reserve`). But the free superblocks of a declared region are kept from the host,
+//! the map and refresh, as long as the drive's own region can hold its data with the reserve. Otherwise the host would
+//! take the kept superblocks first, since cleaning makes room for no more than one superblock. If the drive's own
+//! region is overfull, its streams may open them too.
 //!
-//! The stream of a declared region is no stream of relocation. It opens a superblock only if the reserve is left
-//! without this superblock, and a slot of an open superblock takes no headroom. A page for which the stream has no slot
-//! goes where it would go on a drive with one region. Only moves wait for the stream's write buffer: data that are
+//! The stream of a declared region is no stream of relocation. The stream opens a superblock only if the reserve is
+//! left without this superblock, and a slot of an open superblock takes no headroom. A page for which the stream has no
+//! slot goes where it would go on a drive with one region. Only moves wait for the stream's write buffer: data that are
 //! emptied within the region are to stay there.
 
 use firstread_core::{Ns, SuperblockId, Wait};
@@ -66,15 +66,15 @@ impl Placement {
         pool.map_or(0, |pool| pool.free)
     }
 
-    /// Whether a superblock of a declared region is being emptied for room there. The pace of cleaning counts what the
-    /// host needs, and so does not count these moves.
+    /// Whether a superblock of a declared region is being emptied, for room there. Its moves go on even if none are
+    /// due: the pace of cleaning follows from what the host needs.
     pub(crate) fn empties_declared(&self, shared: &Shared) -> bool {
         let current = self.relocation.emptying;
         current.is_some_and(|e| shared.blocks.region_of(e.block) != RegionId::MAIN)
     }
 
-    /// Every stream may open the kept free superblocks from now on, because no other superblock will be free. Returns
-    /// whether any were kept.
+    /// Releases the kept free superblocks to the streams of other regions, because no other superblock will be free.
+    /// Returns whether any were kept.
     pub(crate) fn release_kept(&mut self) -> bool {
         let mut changes = false;
         for pool in self.space.pools.declared_mut() {

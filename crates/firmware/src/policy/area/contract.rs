@@ -217,7 +217,7 @@ impl InUse {
         })
     }
 
-    /// Their mean wear, in thousandths of a cycle.
+    /// Mean wear of these superblocks, in thousandths of a cycle.
     pub(super) fn mean_wear_milli(&self) -> u64 {
         let mean = (1000 * self.pe_cycles).checked_div(self.superblocks);
         mean.unwrap_or(0)
