@@ -27,7 +27,7 @@ pub(crate) type Drive = Firmware<&'static mut [u8]>;
 /// Slots of a superblock.
 pub(crate) const SLOTS: u32 = 64;
 
-/// The flash.
+/// Flash that records operations and answers nothing.
 #[derive(Default)]
 pub(crate) struct Silent {
     pub(crate) issued: Vec<FlashOp>,

@@ -9,7 +9,7 @@ use super::who::OWNERS;
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Bytes of the host.
@@ -43,9 +43,9 @@ pub enum Unit {
 pub struct Counter {
     /// Name of the field.
     pub name: &'static str,
-    /// What it counts.
+    /// Unit of the count.
     pub unit: Unit,
-    /// What is counted.
+    /// Documentation of the field, which the reference shows.
     pub doc: &'static str,
 }
 

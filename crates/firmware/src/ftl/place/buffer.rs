@@ -26,7 +26,7 @@ struct OpenSuperwordline {
     number: u64,
     die_done: Box<[bool]>,
     in_use: bool,
-    /// Its slot buffers.
+    /// The first of its slot buffers.
     buffers: Buf,
 }
 

@@ -332,7 +332,6 @@ impl Streams {
         self.plan.len > self.plan.with_own_superwordlines
     }
 
-    /// All buffers.
     #[inline]
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, WriteBuffer> {
         self.buffers.iter()
@@ -451,7 +450,6 @@ impl Streams {
         self.plan.row(stream)
     }
 
-    /// What `stream` takes.
     #[inline]
     pub(crate) fn takes(&self, stream: StreamId) -> StreamUse {
         self.row(stream).takes

@@ -349,8 +349,8 @@ fn formula_free_superblocks_of_a_declared_region_are_kept() {
     assert!(!place.release_kept(), "they were released before");
 }
 
-/// A write does not wait in vain while free superblocks are kept from the host: they are released when nothing else can
-/// be had.
+/// A write that waits gets a superblock even if all free ones are kept from the host: the kept ones are released when no
+/// other superblock will be free.
 #[test]
 fn formula_a_drive_that_keeps_free_superblocks_is_not_full() {
     let mut drive = at_bound(2);
