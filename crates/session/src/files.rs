@@ -426,6 +426,10 @@ mod tests {
             .unwrap();
         let two_days_ago = std::time::SystemTime::now() - 2 * LEFT_BEHIND;
         file.set_modified(two_days_ago).unwrap();
+        // Not old yet.
+        let file = File::options().write(true).open(folder.0.join(&of_first));
+        let hours_ago = std::time::SystemTime::now() - LEFT_BEHIND / 8;
+        file.unwrap().set_modified(hours_ago).unwrap();
         let stay = |kept: &[&String]| {
             let mut names: Vec<String> = kept.iter().map(ToString::to_string).collect();
             names.extend(others.clone());
