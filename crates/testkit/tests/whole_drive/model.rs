@@ -361,11 +361,10 @@ fn moving_pairs() -> impl Iterator<Item = (String, String)> {
         moving.map(move |s| (i, format!("{}={}", axis.name, s.name)))
     });
     let schemes: Vec<_> = schemes.collect();
-    let pairs = schemes.clone().into_iter().flat_map(move |(i, one)| {
+    schemes.clone().into_iter().flat_map(move |(i, one)| {
         let others = schemes.clone().into_iter().filter(move |(j, _)| i < *j);
         others.map(move |(_, other)| (one.clone(), other))
-    });
-    pairs
+    })
 }
 
 /// The voltage tables of the chip of `profile`, which depend on the modes alone here and take long to
