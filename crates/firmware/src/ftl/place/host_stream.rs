@@ -12,8 +12,8 @@ use crate::observe::StreamId;
 use crate::shared::{Out, Shared};
 
 /// **Choice.** Assumes that there is none: what no declared region takes goes to one stream, which has superwordlines of
-/// its own. A preference of a scheme is a choice before this one, in
-/// `target.rs`. With several streams of the host, each page has one of them here.
+/// its own. A preference of a scheme is a choice before this one, in `target.rs`. With several streams of the host, each
+/// page has one of them here.
 impl Placement {
     /// The stream that a page goes to which the host writes.
     #[inline(always)]
