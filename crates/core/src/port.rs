@@ -40,6 +40,9 @@ pub trait Ports: Accounting {
     fn pad(&mut self, buf: Buf);
     /// The spare area of the slot in `buf`; none if the slot holds no data.
     fn buffered(&self, buf: Buf) -> Option<Spare>;
+    /// Power is back: the slot in `buf` holds again the data that were saved with the dump, with this spare area; none for a
+    /// slot without data. No other buffer holds anything.
+    fn restore(&mut self, buf: Buf, spare: Option<Spare>);
     /// The spare area of the last data written to slot `ppa`. A controller looks it up in the superblock's
     /// table of contents, which it has read. None if nothing was written since the erase, or if power was cut
     /// or the program failed meanwhile.

@@ -302,6 +302,7 @@ impl DriveConfig {
 
     pub(crate) fn firmware(&self) -> Config {
         Config {
+            identity: 1,
             geometry: self.geometry,
             mode: self.mode,
             cycle_damage: firstread_core::CycleDamage::ALIKE,

@@ -2,9 +2,9 @@
 
 use firstread_core::params::Need;
 use firstread_core::{CommandId, HostCommand, HostOp, Ns, Status, Stream, SuperblockId};
-use firstread_firmware::ftl::Recovery;
+use firstread_firmware::ftl::{Recovering, Recovery};
 use firstread_firmware::observe::SuperblockUse;
-use firstread_firmware::{Dump, Firmware, WriteCache};
+use firstread_firmware::{Firmware, WriteCache};
 
 use super::bug::{Bug, NoBug};
 use super::config::{ConfigError, DriveConfig};
@@ -408,9 +408,9 @@ impl FaultyDrive {
         self.platform.set_now(self.now);
         let before = self.evacuating();
         let mut allocated = 0;
-        let dump = self.power_off(&mut allocated);
+        let dump = self.dump(&mut allocated);
+        let mut recovering = self.mount(&dump, &mut allocated)?;
         let at_first = self.allocated();
-        let mut recovering = self.firmware.begin_recovery(dump);
         let mut left = cut_after;
         while left != Some(0)
             && self
@@ -422,9 +422,9 @@ impl FaultyDrive {
         let mut recovery = recovering.done();
         allocated += self.allocated() - at_first;
         if left == Some(0) {
-            let dump = self.power_off(&mut allocated);
+            let again = self.mount(&dump, &mut allocated)?;
             let at_first = self.allocated();
-            recovery = recovery.again(self.firmware.recover(dump, &self.platform));
+            recovery = self.firmware.go_through(again, &self.platform);
             allocated += self.allocated() - at_first;
         }
         self.note(&recovery, left == Some(0), lost);
@@ -469,14 +469,36 @@ impl FaultyDrive {
         self.allocations.map_or(0, |count| count())
     }
 
-    /// The firmware is gone but for its dump; a new one takes its place.
-    fn power_off(&mut self, allocated: &mut u64) -> Dump<Memory> {
+    /// What the firmware saves while capacitors power it.
+    fn dump(&mut self, allocated: &mut u64) -> Vec<u8> {
+        let at_first = self.allocated();
+        let cut = self.firmware.cut(&mut self.platform);
+        let bytes = self.firmware.dump_bytes(&cut, &self.platform);
+        *allocated += self.allocated() - at_first;
+        let mut dump = vec![0; bytes];
+        let at_first = self.allocated();
+        let saved = self
+            .firmware
+            .save(self.now, &cut, &mut dump, &self.platform);
+        *allocated += self.allocated() - at_first;
+        assert_eq!(
+            saved,
+            Some(dump.len()),
+            "a dump is as long as it was counted"
+        );
+        dump
+    }
+
+    /// The firmware is gone but for its dump; a new one mounts the drive.
+    fn mount(&mut self, dump: &[u8], allocated: &mut u64) -> Result<Recovering, Violation> {
         let firmware = firmware(&self.config, self.seed, 0);
         let before = std::mem::replace(&mut self.firmware, firmware);
+        self.platform.forget_buffers();
         let at_first = self.allocated();
-        let dump = before.dump(&mut self.platform);
+        let flash = before.into_flash();
+        let mounted = self.firmware.mount(flash, dump, &mut self.platform);
         *allocated += self.allocated() - at_first;
-        dump
+        mounted.map_err(Violation::DoesNotMount)
     }
 
     /// The superblock that is being emptied, and its valid slots.

@@ -94,6 +94,11 @@ impl Platform {
         self.model.power_cut()
     }
 
+    /// Power is off: no buffer holds anything.
+    pub(crate) fn forget_buffers(&mut self) {
+        self.buffers.fill(None);
+    }
+
     fn buffer(&self, buf: Buf) -> Option<Spare> {
         self.buffers.get(buf.0 as usize).copied().flatten()
     }
@@ -169,6 +174,9 @@ impl Ports for Platform {
     }
     fn pad(&mut self, buf: Buf) {
         self.put(buf, None);
+    }
+    fn restore(&mut self, buf: Buf, spare: Option<Spare>) {
+        self.put(buf, spare);
     }
     fn buffered(&self, buf: Buf) -> Option<Spare> {
         self.buffer(buf)

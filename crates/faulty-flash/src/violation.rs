@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use firstread_core::{FlashOp, HostCommand, Lpn, Spare, Status, SuperblockId, Tag};
+use firstread_firmware::format::MountError;
 use firstread_firmware::ftl::Inconsistency;
 use thiserror::Error;
 
@@ -136,6 +137,9 @@ pub enum Violation {
         /// Valid slots after the recovery.
         after: u32,
     },
+    /// A drive does not mount from the dump that it has written.
+    #[error("the drive does not mount: {0}")]
+    DoesNotMount(MountError),
     /// The emergency dump or the recovery allocated memory.
     #[error("an emergency dump or a recovery allocated memory {allocations} times")]
     Allocated { allocations: u64 },

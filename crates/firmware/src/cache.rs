@@ -9,6 +9,8 @@
 
 use alloc::boxed::Box;
 
+use crate::format::{Cursor, Record as _};
+
 /// No entry, or no job.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -238,6 +240,50 @@ impl Cache {
                 self.remove(e);
             }
         }
+    }
+
+    /// Saves the keys of present entries, all of which are marked, or loads them into an empty cache: the oldest first,
+    /// those on probation before those that are protected.
+    pub(crate) fn transfer_marked(&mut self, cursor: &mut Cursor<'_>) {
+        for state in [EntryState::Probation, EntryState::Protected] {
+            let List {
+                oldest, mut len, ..
+            } = *self.list(state);
+            let mut e = oldest;
+            len.transfer(cursor);
+            for _ in 0..len {
+                let mut key = match cursor.is_loading() {
+                    true => 0,
+                    false => self.entries[e as usize].key,
+                };
+                key.transfer(cursor);
+                match cursor.is_loading() {
+                    true => e = self.put_back(key, state, cursor),
+                    false => e = self.entries[e as usize].prev,
+                }
+                if cursor.has_fault() {
+                    return;
+                }
+            }
+            if cursor.counts_most() && state == EntryState::Probation {
+                (len..self.len()).for_each(|_| 0u64.transfer(cursor));
+            }
+        }
+    }
+
+    /// Puts a marked entry of `key` into the list of `state`, as the newest one. Returns the entry.
+    fn put_back(&mut self, key: u64, state: EntryState, cursor: &mut Cursor<'_>) -> u32 {
+        if cursor.has_fault() || self.free == NONE || self.find(key).is_some() {
+            cursor.fault();
+            return NONE;
+        }
+        let Some((e, None)) = self.reserve(key, NONE) else {
+            cursor.fault();
+            return NONE;
+        };
+        self.link(e, state);
+        self.set_mark(e, true);
+        e
     }
 
     pub(crate) fn remove(&mut self, e: u32) {

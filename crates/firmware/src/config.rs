@@ -7,6 +7,8 @@ use crate::observe::HeatConfig;
 /// Configuration of a drive, fixed for its life.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
+    /// What tells the drive from others, schemes apart: a hash of its profile. A dump names it.
+    pub identity: u64,
     /// Geometry of the drive.
     pub geometry: Geometry,
     /// Cell mode that superblocks start in. In this mode they hold the most data.

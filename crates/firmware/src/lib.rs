@@ -23,6 +23,7 @@ extern crate std;
 mod cache;
 mod config;
 mod flash_store;
+pub mod format;
 pub mod ftl;
 mod host;
 pub mod log;
@@ -40,6 +41,7 @@ use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Lpn, Ns, Por
 
 pub use config::{ChangeTimes, Config, Turns, WriteCache};
 use flash_store::FlashStore;
+use format::Header;
 use ftl::map::{Directory, Table};
 use ftl::map_cache::MapCache;
 use ftl::place::{Placement, StreamPlan};
@@ -55,7 +57,6 @@ use policy::read_levels::AnyReadLevels;
 pub use policy::{Schemes, Setup};
 pub use read::Learned;
 use read::Read;
-pub use route::Dump;
 use schedule::Jobs;
 use shared::Shared;
 
@@ -65,6 +66,8 @@ pub struct Firmware<M> {
     host: Host,
     relocate: Relocate,
     lower: LowerLayers<M>,
+    /// What the header of the next dump says.
+    header: Header,
 }
 
 impl<M: Arena> Firmware<M> {
@@ -96,7 +99,12 @@ impl<M: Arena> Firmware<M> {
         let declared = schemes.area.region().map(|region| region.first);
         let regions = Regions::new(blocks, declared);
         let by_area = (schemes.area, schemes.wear);
+        let identity = config.identity;
         let mut firmware = Firmware {
+            header: Header {
+                identity,
+                ..Header::default()
+            },
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(
                 &config,
@@ -119,6 +127,7 @@ impl<M: Arena> Firmware<M> {
                         schemes.retry,
                         schemes.read_recovery,
                         schemes.other_modes,
+                        schemes.read_identities,
                     ),
                     shared: Shared::new(config, regions, schemes.suspend, jobs),
                 },

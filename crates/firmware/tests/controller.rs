@@ -74,6 +74,9 @@ impl Ports for Controller {
     fn pad(&mut self, buf: Buf) {
         self.buffers[buf.0 as usize] = None;
     }
+    fn restore(&mut self, buf: Buf, spare: Option<Spare>) {
+        self.buffers[buf.0 as usize] = spare;
+    }
     fn buffered(&self, buf: Buf) -> Option<Spare> {
         self.buffers[buf.0 as usize]
     }
@@ -194,6 +197,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
     };
     let baselines = |axis: &firstread_core::params::Axis| (axis.schemes[0].name, &[][..]);
     let config = Config {
+        identity: 1,
         geometry: GEOMETRY,
         mode: MODE,
         cycle_damage: firstread_core::CycleDamage::ALIKE,

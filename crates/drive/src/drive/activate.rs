@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{CutRefused, Drive, PowerCut};
 use crate::payload::Payload;
-use crate::profile::{DriveProfile, SchemeChoice};
+use crate::profile::DriveProfile;
 use crate::tables::TableError;
 
 /// Why a drive does not activate a firmware.
@@ -88,30 +88,16 @@ impl<P: Payload> Drive<P> {
         let hardware = &mut self.platform.hardware;
         hardware.add_tags(firmware.tags());
         hardware.cells_mut().set_groups(groups, code);
-        let stays = |axis: &str| {
-            let choice = |profile: &'_ DriveProfile| {
-                let choice: Option<&SchemeChoice> = profile.scheme(axis);
-                choice.map(|choice| (choice.scheme.name, choice.values.clone()))
-            };
-            choice(&self.profile) == choice(&profile)
-        };
-        let kept = (stays("read_levels"), stays("retry"));
         (*self.firmware_builder, self.profile) = (firmware_builder, profile);
-        Ok(self.reset(at, kept))
+        Ok(self.reset(at)?)
     }
 
     /// A key in which `profile` differs from the drive's, schemes with their parameters and heat apart: the first by name.
     fn differs(&self, profile: &DriveProfile) -> Option<String> {
-        let is_scheme = |path: &str| {
-            let section = path.split('.').next().unwrap_or(path);
-            let mut axes = profile.schemes.iter().map(|choice| choice.axis.name);
-            section == "schemes" || section == "heat" || axes.any(|axis| section == axis)
-        };
         let fixed = |profile: &DriveProfile| -> BTreeSet<(String, String)> {
-            let entries = profile.resolved.iter();
-            let fixed = entries.filter(|entry| !is_scheme(&entry.path));
+            let fixed = profile.fixed();
             fixed
-                .map(|entry| (entry.path.clone(), entry.literal.clone()))
+                .map(|(path, literal)| (path.to_owned(), literal.to_owned()))
                 .collect()
         };
         let (here, there) = (fixed(&self.profile), fixed(profile));

@@ -3,6 +3,7 @@
 
 use firstread_core::HostOp;
 use firstread_ecc::CodeError;
+use firstread_firmware::format::MountError;
 use firstread_firmware::ftl::RESERVE;
 use firstread_nand::ProfileError;
 use thiserror::Error;
@@ -188,6 +189,9 @@ pub enum CutRefused {
          sequence number is simulated with 40 bits; cut earlier"
     )]
     SequenceEnded,
+    /// The drive does not mount from what the cut has left.
+    #[error("the drive does not come back: {0}")]
+    DoesNotMount(#[from] MountError),
 }
 
 const fn op_name(op: HostOp) -> &'static str {

@@ -1,6 +1,8 @@
 //! What a firmware is made from: its configuration and schemes, as a profile has them. A drive makes
 //! one at first, and a new one each time that power comes back.
 
+use std::hash::{Hash as _, Hasher as _};
+
 use firstread_core::CellMode;
 use firstread_core::params::Need;
 use firstread_core::sensing::SensingTable;
@@ -10,6 +12,7 @@ use firstread_ecc::ldpc::MAX_ITERATIONS;
 use firstread_firmware::policy::{ModeSetup, ReadTime, Setup};
 use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::place::layers;
+use rustc_hash::FxHasher;
 
 use crate::initial_contents::FilledMemory;
 use crate::profile::DriveProfile;
@@ -17,6 +20,17 @@ use crate::tables::{self, DriveTables, TableError};
 
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
 const MAX_READS: u32 = 4096;
+
+/// What tells a drive of `profile` and `seed` from others in its dumps: all keys of the profile but those of schemes, which
+/// another firmware may change.
+fn identity(profile: &DriveProfile, seed: u64) -> u64 {
+    let mut hasher = FxHasher::default();
+    seed.hash(&mut hasher);
+    for (path, literal) in profile.fixed() {
+        (path, literal).hash(&mut hasher);
+    }
+    hasher.finish()
+}
 
 /// What a firmware is made from, but for its memory.
 #[derive(Clone, Debug)]
@@ -93,6 +107,7 @@ impl FirmwareBuilder {
         let (geometry, chip) = (profile.geometry, &profile.chip.timing);
         let slots = |bytes: u64| bytes / u64::from(geometry.slot_bytes);
         Config {
+            identity: identity(profile, self.0.seed),
             geometry,
             mode: profile.mode,
             cycle_damage: profile.cycle_damage(),

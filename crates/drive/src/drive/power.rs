@@ -7,6 +7,7 @@
 //! The work of the controller's processors is not charged.
 
 use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming};
+use firstread_firmware::format::MountError;
 use firstread_firmware::ftl::{Recovering, Recovery};
 
 use super::{CutRefused, Drive};
@@ -43,7 +44,7 @@ impl<P: Payload> Drive<P> {
     /// [`CutRefused`] where what a cut leaves is not simulated; then nothing has changed.
     pub fn power_cut(&mut self, at: Ns) -> Result<PowerCut, CutRefused> {
         self.may_cut_power()?;
-        Ok(self.reset(at, (true, true)))
+        self.reset(at)
     }
 
     /// Whether what a cut leaves is simulated.
@@ -54,13 +55,13 @@ impl<P: Payload> Drive<P> {
         Ok(())
     }
 
-    /// Power is cut at `at` and comes back, for a firmware that keeps what the schemes of axis `read_levels` have
-    /// learned, and those of axis `retry`, or does not.
-    pub(super) fn reset(&mut self, at: Ns, kept: (bool, bool)) -> PowerCut {
+    /// Power is cut at `at` and comes back, for a firmware with the schemes of the profile.
+    pub(super) fn reset(&mut self, at: Ns) -> Result<PowerCut, CutRefused> {
         let at = at.max(self.platform.now);
         let lost_requests = self.platform.power_cut();
         self.wake = Ns::MAX;
-        let mut recovering = self.power_on(kept);
+        let dump = self.dump();
+        let mut recovering = self.mount(&dump)?;
         let mut recovery = Ns::ZERO;
         let mut left = self.cut_recovery.take();
         while left != Some(0)
@@ -75,8 +76,8 @@ impl<P: Payload> Drive<P> {
         if twice {
             // Power was cut again. The dump is unchanged, so the recovery starts over.
             recovery = self.recovery_time(&work);
-            let again = self.power_on((true, true));
-            work = work.again(self.firmware.go_through(again, &self.platform));
+            let again = self.mount(&dump)?;
+            work = self.firmware.go_through(again, &self.platform);
         }
         for lpn in std::mem::take(&mut self.platform.lost_pages) {
             let left = self.firmware.recovered(lpn, &self.platform);
@@ -87,32 +88,37 @@ impl<P: Payload> Drive<P> {
         self.platform.now = at + dump + recovery;
         self.firmware.restart(self.platform.now, &mut self.platform);
         self.wake_firmware();
-        PowerCut {
+        Ok(PowerCut {
             at,
             dump,
             recovery,
             lost_requests,
             twice,
             work,
-        }
+        })
     }
 
-    /// Power is cut and comes back on, for a new firmware.
-    fn power_on(&mut self, (levels, retry): (bool, bool)) -> Recovering {
+    /// Power is cut: what the firmware saves while capacitors power it.
+    fn dump(&mut self) -> Vec<u8> {
+        let cut = self.firmware.cut(&mut self.platform);
+        let mut bytes = vec![0; self.firmware.dump_bytes(&cut, &self.platform)];
+        let now = self.platform.now;
+        let saved = self.firmware.save(now, &cut, &mut bytes, &self.platform);
+        debug_assert_eq!(saved, Some(bytes.len()), "as long as it was counted");
+        bytes
+    }
+
+    /// Power is back, for a new firmware, which mounts the drive from `dump`.
+    fn mount(&mut self, dump: &[u8]) -> Result<Recovering, MountError> {
         let schemes = self.firmware_builder.schemes(&self.profile);
         let firmware = self.firmware_builder.firmware(&self.profile, schemes);
         let future = self.firmware.future().clone();
         let before = std::mem::replace(&mut self.firmware, firmware);
-        let mut dump = before.dump(&mut self.platform);
-        if !levels {
-            dump.forget_levels();
-        }
-        if !retry {
-            dump.forget_retry();
-        }
+        self.platform.stamps.power_off();
         // What the host will do is no memory of the drive.
         self.foretell(future);
-        self.firmware.begin_recovery(dump)
+        self.firmware
+            .mount(before.into_flash(), dump, &mut self.platform)
     }
 
     /// Bus time of a multi-plane page of a die (ns).

@@ -220,6 +220,17 @@ impl Stamps {
         }
     }
 
+    /// Power is off: no buffer holds anything, but where its data came from is known when they are restored.
+    pub(crate) fn power_off(&mut self) {
+        self.buffers.fill(Stamp::ZERO);
+    }
+
+    /// The slot in `buf` holds again what a dump has saved.
+    pub(crate) fn restore(&mut self, buf: Buf, spare: Option<Spare>) {
+        let stamp = spare.map(|spare| Stamp::new(spare.lpn.0, spare.sequence));
+        self.buffers[buf.0 as usize] = stamp.unwrap_or(Stamp::ZERO);
+    }
+
     pub(crate) fn copy(&mut self, from: Buf, to: Buf) {
         self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
         if let Some(&origin) = self.origins.get(from.0 as usize) {

@@ -56,6 +56,10 @@ impl<P: Payload> Ports for Platform<P> {
         self.stamps.pad(buf);
     }
 
+    fn restore(&mut self, buf: Buf, spare: Option<Spare>) {
+        self.stamps.restore(buf, spare);
+    }
+
     fn buffered(&self, buf: Buf) -> Option<Spare> {
         self.stamps.buffered_spare(buf)
     }

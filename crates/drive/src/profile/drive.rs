@@ -252,6 +252,20 @@ pub(super) const LEAST_SPARE: u32 = 64;
 pub(crate) const LEAST_LOW: u32 = 4;
 
 impl DriveProfile {
+    /// The resolved keys that say what the drive is, with their values: all but those of schemes and heat, which another
+    /// firmware may change.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_scheme = |path: &str| {
+            let section = path.split('.').next().unwrap_or(path);
+            let mut axes = self.schemes.iter().map(|choice| choice.axis.name);
+            section == "schemes" || section == "heat" || axes.any(|axis| section == axis)
+        };
+        let entries = self.resolved.iter();
+        entries
+            .filter(move |entry| !is_scheme(&entry.path))
+            .map(|entry| (&*entry.path, &*entry.literal))
+    }
+
     /// Superblocks of the low wearing area, those among them that are bad from the factory included; none on a drive without
     /// areas.
     pub fn low_superblocks(&self) -> Option<u32> {

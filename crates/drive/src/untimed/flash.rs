@@ -316,6 +316,10 @@ impl Ports for InstantFlash {
         self.buffers[buf.0 as usize] = NONE;
     }
 
+    fn restore(&mut self, buf: Buf, spare: Option<Spare>) {
+        self.buffers[buf.0 as usize] = spare.map_or(NONE, |spare| spare.lpn.0 as u32);
+    }
+
     #[inline]
     fn buffered(&self, buf: Buf) -> Option<Spare> {
         InstantFlash::spare(self.buffers[buf.0 as usize])

@@ -15,6 +15,7 @@ pub(crate) mod relocate;
 
 pub use crate::observe::{OWNERS, Owner};
 pub use audit::Inconsistency;
+pub use map::OnFlash;
 pub use map::{
     MAP_ENTRY_BYTES, MOST_SLOTS, Map, Mapping, REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS,
     is_large,

@@ -24,14 +24,15 @@
 //!
 //! Cached data are lost: the read cache, read-ahead, and unchanged map pages.
 //!
-//! `Firmware::dump` ends a firmware and leaves only the dump. A new firmware takes over the dump and reads
-//! flash, one superblock at a time (`Firmware::begin_recovery`, `Firmware::recover_superblock`). Nothing
-//! survives that is not in the dump or on flash. A recovery writes nothing, so a power cut during a recovery
+//! `Firmware::save` writes the dump as bytes (`format/`), and the firmware ends. A new firmware mounts the drive from
+//! these bytes and reads flash, one superblock at a time (`Firmware::mount`, `Firmware::recover_superblock`). Nothing
+//! survives that is not in the bytes or on flash. A recovery writes nothing, so a power cut during a recovery
 //! leaves the dump as it was.
 
 use firstread_core::{Arena, Lpn, Ports, Ppa, SenseMode, Spare, SuperblockId};
 
 use crate::flash_store::FlashStore;
+use crate::format::record;
 use crate::observe::{SuperblockInfo, SuperblockUse};
 use crate::schedule::{Jobs, Purpose};
 
@@ -72,21 +73,31 @@ pub struct Recovery {
     pub rebuild_reads: u32,
     /// Slots of the host that a volatile write cache has lost.
     pub lost_slots: u32,
+    /// Sections of the dump that were damaged or missing, and are learned or counted anew.
+    pub lost_sections: u32,
+}
+
+record! {
+    Recovery as "cut" {
+        dumped_map_pages: "map pages with changes; the changes of a page that was not in memory count as one",
+        torn_programs: "programs that were running on a die",
+        waiting_programs: "programs that waited for their die",
+        erasing: "superblocks that were being erased",
+        converting: "whether a superblock was being emptied or erased in order to change its cell mode",
+        probing: "whether a background read was in flight",
+        soft_reads: "reads with soft senses in flight",
+        rebuild_reads: "reads for a rebuild in flight",
+        lost_slots ["slots"]: "slots of the host that a volatile write cache has lost",
+    } not {
+        dumped_slots: "counted by the mount",
+        dumped_bytes: "counted by the mount",
+        superblocks: "counted by the mount",
+        mp_pages_read: "counted by the mount",
+        lost_sections: "counted by the mount",
+    }
 }
 
 impl Recovery {
-    /// The work of `recovery`, which followed this one after a power cut ended it. The second cut found
-    /// nothing in flight except programs and erases that were to be issued again.
-    pub fn again(self, recovery: Recovery) -> Recovery {
-        Recovery {
-            torn_programs: self.torn_programs,
-            soft_reads: self.soft_reads,
-            rebuild_reads: self.rebuild_reads,
-            lost_slots: self.lost_slots,
-            ..recovery
-        }
-    }
-
     /// Counts the reads in flight that are lost.
     pub(crate) fn count_reads(&mut self, jobs: &Jobs) {
         for job in jobs.iter() {
@@ -137,7 +148,6 @@ impl<M: Arena> FlashStore<M> {
             return true;
         }
         self.take_dumped(&mut recovering.recovery, ports);
-        self.place.count_valid(&self.table, &mut self.shared);
         false
     }
 

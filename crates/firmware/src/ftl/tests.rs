@@ -48,6 +48,7 @@ impl Ports for Silent {
     fn zeros_out(&mut self, _id: CommandId, _first: u32, _slots: u32, _bytes: u32) {}
     fn copy(&mut self, _from: Buf, _to: Buf) {}
     fn pad(&mut self, _buf: Buf) {}
+    fn restore(&mut self, _buf: Buf, _spare: Option<Spare>) {}
     fn buffered(&self, _buf: Buf) -> Option<Spare> {
         None
     }
@@ -161,6 +162,7 @@ pub(crate) fn drive_with_spare(
 ) -> Drive {
     let (geometry, capacity) = (setup.geometry, setup.capacity_slots);
     let config = Config {
+        identity: 1,
         geometry,
         mode,
         cycle_damage: firstread_core::CycleDamage::ALIKE,
@@ -201,6 +203,17 @@ pub(crate) fn drive_with_spare(
     let schemes = Schemes::new(setup, choice).expect("schemes of the table");
     let memory = Box::leak(vec![0u8; 1 << 20].into_boxed_slice());
     Firmware::new(config, schemes, memory)
+}
+
+/// Cuts the power of `drive`. `next`, which was newly made, mounts what that has left.
+pub(crate) fn restarted(mut drive: Drive, mut next: Drive) -> Drive {
+    let ports = &mut Silent::default();
+    let cut = drive.cut(ports);
+    let mut dump = vec![0; drive.dump_bytes(&cut, ports)];
+    drive.save(Ns::ZERO, &cut, &mut dump, ports);
+    let mounted = next.mount(drive.into_flash(), &dump, ports);
+    mounted.expect("a drive mounts from its own dump");
+    next
 }
 
 /// Fills all superblocks of `drive` but the last `free`, each with `valid` valid slots.

@@ -38,6 +38,27 @@ pub enum Unit {
     Nanoseconds,
 }
 
+#[cfg(test)]
+impl Unit {
+    /// The unit in a table.
+    fn text(self) -> &'static str {
+        match self {
+            Unit::Bytes => "bytes",
+            Unit::Slots => "slots",
+            Unit::Commands => "commands",
+            Unit::PageReads => "page reads",
+            Unit::Retries => "retries",
+            Unit::Senses => "senses",
+            Unit::Operations => "operations",
+            Unit::Blocks => "blocks",
+            Unit::Superblocks => "superblocks",
+            Unit::Lookups => "lookups",
+            Unit::MapPages => "map pages",
+            Unit::Nanoseconds => "ns",
+        }
+    }
+}
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
@@ -293,5 +314,20 @@ counters! {
         map_lost: MapPages,
         /// Map pages written.
         map_writes: MapPages,
+    }
+}
+
+impl crate::format::Record for Counters {
+    fn transfer(&mut self, cursor: &mut crate::format::Cursor<'_>) {
+        self.each_mut(&mut |row, counts| {
+            #[cfg(test)]
+            let begun = Some(cursor.place());
+            for count in counts {
+                crate::format::Record::transfer(count, cursor);
+            }
+            #[cfg(test)]
+            cursor.describe(begun, ["counters", row.name, row.unit.text(), row.doc]);
+            let _ = row;
+        });
     }
 }

@@ -1,6 +1,8 @@
 //! What is known of the read of a page before it starts, and what its sense and decoding told.
 
-use firstread_core::{CellMode, Levels, Ns, PageAddr, SenseMode, SpareErrors};
+use firstread_core::{CellMode, Geometry, Levels, Ns, PageAddr, SenseMode, SpareErrors};
+
+use crate::format::{Blank, Cursor, Record, record};
 
 /// What is known of the multi-plane page about to be read.
 #[derive(Clone, Copy, Debug)]
@@ -60,4 +62,65 @@ pub enum ProbeResult {
         /// Cells that were sensed, on all planes.
         cells: u32,
     },
+}
+
+impl Probe {
+    /// Whether a drive of `geometry` has such a page in a superblock in `mode`.
+    pub fn lies_within(&self, geometry: &Geometry, mode: CellMode) -> bool {
+        let at = self.at;
+        let valley = match self.mode {
+            SenseMode::OnesCount { valley } => valley,
+            _ => 1,
+        };
+        at.block.0 < geometry.blocks_per_plane
+            && u32::from(at.die.0) < geometry.dies() as u32
+            && at.wordline < geometry.wordlines_per_block
+            && at.page.0 < mode.bits()
+            && self.planes != 0
+            && u32::from(self.planes) >> geometry.planes == 0
+            && (1..=mode.valleys()).contains(&usize::from(valley))
+    }
+}
+
+/// Background reads are at offsets; no oracle asks for them.
+impl Record for Levels {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        match self {
+            Levels::Offsets(offsets) => offsets.transfer(cursor),
+            Levels::Ideal(_) => cursor.fault(),
+        }
+    }
+}
+
+impl Blank for Levels {
+    const BLANK: Levels = Levels::DEFAULT;
+}
+
+/// Background reads are hard, or count ones.
+impl Record for SenseMode {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        let mut counted = match *self {
+            SenseMode::Hard => 0,
+            SenseMode::OnesCount { valley } => valley,
+            SenseMode::Soft3 | SenseMode::Soft5 => return cursor.fault(),
+        };
+        counted.transfer(cursor);
+        *self = match counted {
+            0 => SenseMode::Hard,
+            valley => SenseMode::OnesCount { valley },
+        };
+    }
+}
+
+impl Blank for SenseMode {
+    const BLANK: SenseMode = SenseMode::Hard;
+}
+
+record! {
+    of values Probe as "background read" {
+        at: "multi-plane page",
+        planes: "planes to sense, one bit each",
+        levels ["dac"]: "offsets from the factory default",
+        mode: "0 for a hard read; else the valley at whose level the cells that conduct are counted",
+    }
 }

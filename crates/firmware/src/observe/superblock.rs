@@ -5,6 +5,7 @@ use core::num::NonZeroU64;
 use firstread_core::{CellMode, CycleDamage, Damage, Ns};
 
 use super::who::StreamId;
+use crate::format::{record, tags};
 
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,5 +84,36 @@ impl SuperblockInfo {
     /// Sets its program/erase cycles.
     pub(crate) fn set_pe_cycles(&mut self, pe_cycles: u32) {
         (self.pe_cycles, self.pe_milli) = (pe_cycles, 0);
+    }
+}
+
+tags!(SuperblockUse {
+    Free = 0,
+    Open = 1,
+    Full = 2,
+    Erasing = 3,
+    Bad = 4,
+});
+
+record! {
+    SuperblockInfo as "superblock" {
+        usage: "state: 0 free, 1 open, 2 full, 3 erasing, 4 retired",
+        mode: "cell mode since the last erase, in bits a cell",
+        mode_before: "cell mode before the last erase, in bits a cell",
+        pe_cycles ["cycles"]: "damage by all program/erase cycles, in cycles of the mode in which superblocks start",
+        pe_milli ["0.001 cycles"]: "damage beyond whole cycles",
+        programmed_at ["ns"]: "time of the first program since the erase",
+        valid_slots ["slots"]: "slots that hold the last version of a logical page",
+        reads ["senses"]: "multi-plane pages sensed since the erase",
+        opened: "number in the order of opening",
+        closed: "number in the order in which superblocks became full; 0 if it is not full",
+        evacuating: "whether its data are being moved away",
+        failed: "whether a program in it has failed",
+        stripe_broken: "whether a part of a wordline was left unprogrammed since the erase",
+        holds_map: "whether it holds map pages",
+        stream: "the write stream that opened it",
+    } not {
+        pins: "reads in flight are lost",
+        pool: "follows from the mode, and from the regions of the schemes",
     }
 }

@@ -6,6 +6,8 @@ use core::ops::Range;
 
 use firstread_core::{CellMode, Geometry, Ns, PageAddr, SuperblockId};
 
+use crate::format::record;
+
 use super::at_rest::AtRest;
 use super::index::Index;
 use super::page_reads::ReadCtx;
@@ -156,10 +158,8 @@ impl SuperblockTable {
         self.indexes = indexes(regions);
     }
 
-    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their capacity. The regions
-    /// stay as they are: `dumped` may have the regions of another scheme of axis `area`.
-    pub(crate) fn take_over(&mut self, dumped: SuperblockTable) {
-        (self.infos, self.worst) = (dumped.infos, dumped.worst);
+    /// After the records were loaded: all of them have changed.
+    pub(crate) fn mark_all(&mut self) {
         (0..self.len()).for_each(|block| self.mark(block));
     }
 
@@ -335,5 +335,23 @@ impl SuperblockTable {
     pub fn with_data(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockInfo)> {
         self.iter()
             .filter(|(_, info)| matches!(info.usage, SuperblockUse::Open | SuperblockUse::Full))
+    }
+}
+
+record! {
+    PhysicalCapacity as "capacity" {
+        slots ["slots"]: "slots of all superblocks that are not retired",
+        lost_slots ["slots"]: "slots fewer than if these were in the mode in which they started",
+    }
+}
+
+record! {
+    SuperblockTable as "superblocks" {
+        infos: "a record for each superblock",
+        worst: "the least capacity and the most that was lost, since it was last asked to watch",
+    } not {
+        mode: "of the configuration",
+        regions: "of the schemes",
+        indexes: "made again from the records",
     }
 }

@@ -226,3 +226,26 @@ impl Owner {
         }
     }
 }
+
+impl crate::format::Record for StreamId {
+    fn transfer(&mut self, cursor: &mut crate::format::Cursor<'_>) {
+        self.0.transfer(cursor);
+    }
+}
+
+impl crate::format::Blank for StreamId {
+    const BLANK: StreamId = StreamId::HOST;
+}
+
+crate::format::tags!(Owner {
+    Gc = 0,
+    Wear = 1,
+    Convert = 2,
+    Retire = 3,
+    Refresh = 4,
+    Promotion = 5,
+    Scheme = 6,
+    Rewrite = 7,
+    Migration = 8,
+    MakeRoom = 9,
+});

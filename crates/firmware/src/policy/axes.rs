@@ -12,6 +12,7 @@ use super::read_levels::AnyReadLevels;
 use super::refresh::Refresh;
 use super::retry::AnyRetry;
 use super::wear::Wear;
+use crate::format::checksum;
 use crate::observe::StreamRow;
 
 /// The schemes that learn from reads, for superblocks of one cell mode.
@@ -36,6 +37,8 @@ macro_rules! axes {
             $($(#[$doc])* pub $axis: super::$axis::$any,)+
             /// The schemes of reads for each other cell mode of [`Setup::other_modes`].
             pub other_modes: Box<[ModeSchemes]>,
+            /// What tells a scheme of axis `read_levels` from others, its parameters included; and one of axis `retry`.
+            pub(crate) read_identities: [u32; 2],
         }
 
         impl Schemes {
@@ -62,6 +65,10 @@ macro_rules! axes {
                         super::$axis::$any::new(name, setup, values)?
                     },)+
                     other_modes: other_modes?,
+                    read_identities: [
+                        identity(choice(&super::read_levels::AXIS)),
+                        identity(choice(&super::retry::AXIS)),
+                    ],
                 })
             }
         }
@@ -90,6 +97,16 @@ axes! {
     refresh: AnyRefresh,
     /// What is read before the host asks for it.
     read_ahead: AnyReadAhead,
+}
+
+/// What tells a scheme of this name and these values of its parameters from others of its axis.
+fn identity((name, values): (&str, &[i64])) -> u32 {
+    let values = values.iter().map(|value| value.to_le_bytes());
+    let mut digest = checksum([name.as_bytes()].into_iter());
+    for value in values {
+        digest = checksum([&digest.to_le_bytes()[..], &value].into_iter());
+    }
+    digest
 }
 
 /// Axes whose schemes declare streams.

@@ -10,31 +10,11 @@ use crate::policy::retry::AnyRetry;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
-/// What a power cut leaves of the read machine.
-#[derive(Clone, Debug)]
-pub(crate) struct Dumped {
-    /// The tables of read levels, with the background read they wait for; none if the next firmware has
-    /// another scheme.
-    levels: Option<(ByMode<AnyReadLevels>, Option<Asked>)>,
-    /// What was learned about short senses; none if the next firmware has another scheme.
-    retry: Option<ByMode<AnyRetry>>,
-}
-
 /// What the firmware of a drive has learned that outlives the data: for the firmware that meets the next data.
 #[derive(Clone, Debug)]
 pub struct Learned {
     levels: ByMode<AnyReadLevels>,
     retry: ByMode<AnyRetry>,
-}
-
-impl Dumped {
-    pub(crate) fn forget_levels(&mut self) {
-        self.levels = None;
-    }
-
-    pub(crate) fn forget_retry(&mut self) {
-        self.retry = None;
-    }
 }
 
 impl Read {
@@ -142,33 +122,17 @@ impl Read {
         self.probe.is_some()
     }
 
-    /// Power is cut. Returns what is left.
-    pub(crate) fn dump(self) -> Dumped {
-        Dumped {
-            levels: Some((self.levels, self.probe)),
-            retry: Some(self.retry),
-        }
-    }
-
-    /// Power is back: takes over what was dumped.
-    pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
-        if let Some(retry) = dumped.retry {
-            self.retry = retry;
-        }
-        self.has_started = dumped.levels.is_some();
-        if let Some((levels, probe)) = dumped.levels {
-            (self.levels, self.probe) = (levels, probe);
-            self.levels_due = self.levels.due();
-        }
-    }
-
     /// After a recovery: repeats the background read that was in flight. A scheme that is new to the drive
     /// starts.
     pub(crate) fn restart(&mut self, now: Ns, shared: &mut Shared, ports: &mut impl Out) {
         if !self.has_started {
             self.power_up(now, shared);
         }
-        if let Some(probe) = self.probe.take() {
+        // Every scheme goes on without the result of a read that the drive cannot make.
+        let geometry = &shared.config.geometry;
+        let probe = self.probe.take();
+        let probe = probe.filter(|(mode, probe)| probe.lies_within(geometry, *mode));
+        if let Some(probe) = probe {
             self.read_probe(now, probe, shared, ports);
         }
     }

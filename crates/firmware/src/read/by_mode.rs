@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 
 use firstread_core::{CellMode, Ns, SuperblockId};
 
+use crate::format::{Cursor, Record};
 use crate::observe::{Probe, SuperblockTable};
 use crate::policy::read_levels::{AnyReadLevels, ReadLevels};
 
@@ -165,6 +166,17 @@ impl Other<AnyReadLevels> {
     /// Whether a superblock in this mode holds data.
     fn is_used(&self, blocks: &SuperblockTable) -> bool {
         blocks.with_data().any(|(_, info)| info.mode == self.mode)
+    }
+}
+
+/// The instance of each mode. Which modes there are follows from the configuration.
+impl<S: Record> Record for ByMode<S> {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        self.own.transfer(cursor);
+        for other in &mut self.others {
+            other.has_started.transfer(cursor);
+            other.scheme.transfer(cursor);
+        }
     }
 }
 

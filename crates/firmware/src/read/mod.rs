@@ -18,6 +18,7 @@ use alloc::boxed::Box;
 
 use firstread_core::{CellMode, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag};
 
+use crate::format::{Cursor, Record as _};
 use crate::observe::{Counters, Outcome, SuperblockTable};
 use crate::policy::ModeSchemes;
 use crate::policy::read_levels::{AnyReadLevels, ReadLevels};
@@ -26,7 +27,6 @@ use crate::policy::retry::{AnyRetry, Retry, ShortSense};
 use crate::schedule::{Job, NO_JOB, Purpose};
 use crate::shared::{Out, Shared};
 
-pub(crate) use background::Dumped;
 pub use background::Learned;
 use by_mode::{Asked, ByMode};
 use rebuilds::Rebuilds;
@@ -39,11 +39,24 @@ pub(crate) struct Read {
     levels_due: Ns,
     /// Whether the scheme `levels` has been told that power is on.
     has_started: bool,
+    /// What tells the schemes `levels` and `retry` from others.
+    identities: [u32; 2],
     retry: ByMode<AnyRetry>,
     read_recovery: AnyReadRecovery,
     /// The background read in flight.
     probe: Option<Asked>,
     rebuilds: Rebuilds,
+}
+
+/// Saves the identity of a scheme, or loads it. Whether what follows is of this scheme; otherwise it is passed over.
+fn is_of(identity: u32, cursor: &mut Cursor<'_>) -> bool {
+    let mut saved = identity;
+    saved.transfer(cursor);
+    let is_same = saved == identity;
+    if !is_same {
+        cursor.skip();
+    }
+    is_same
 }
 
 impl Read {
@@ -54,6 +67,7 @@ impl Read {
         retry: AnyRetry,
         read_recovery: AnyReadRecovery,
         others: Box<[ModeSchemes]>,
+        identities: [u32; 2],
     ) -> Read {
         let retries = others.iter().map(|of| (of.mode, of.retry.clone()));
         let retry = ByMode::new(mode, retry, retries);
@@ -62,12 +76,48 @@ impl Read {
         Read {
             levels_due: levels.due(),
             has_started: false,
+            identities,
             levels,
             retry,
             read_recovery,
             probe: None,
             rebuilds: Rebuilds::default(),
         }
+    }
+
+    /// Saves what axis `read_levels` has learned, with the background read that it waits for, or loads that. A section of
+    /// another scheme, or of one with other parameters, is passed over.
+    pub(crate) fn transfer_levels(&mut self, cursor: &mut Cursor<'_>) {
+        let Read {
+            levels,
+            // Follows from `levels`.
+            levels_due: _,
+            has_started,
+            identities: [identity, _],
+            retry: _,
+            // Reads in flight are lost.
+            read_recovery: _,
+            probe,
+            rebuilds: _,
+        } = self;
+        if is_of(*identity, cursor) {
+            levels.transfer(cursor);
+            probe.transfer(cursor);
+            *has_started |= cursor.is_loading();
+        }
+    }
+
+    /// The same for what axis `retry` has learned.
+    pub(crate) fn transfer_retry(&mut self, cursor: &mut Cursor<'_>) {
+        let [_, identity] = self.identities;
+        if is_of(identity, cursor) {
+            self.retry.transfer(cursor);
+        }
+    }
+
+    /// After both were loaded.
+    pub(crate) fn loaded(&mut self) {
+        self.levels_due = self.levels.due();
     }
 
     /// The scheme of axis `read_levels`, for superblocks in the mode in which they start.

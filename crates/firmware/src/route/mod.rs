@@ -4,8 +4,6 @@
 mod power;
 mod service;
 
-pub use power::Dump;
-
 use firstread_core::{Arena, CommandId, DieId, FlashEvent, HostCommand, Ns, Wait};
 
 use crate::Firmware;

@@ -1,65 +1,38 @@
 //! Power routes: what a power cut leaves of each machine, and how each machine continues. `ftl/recovery.rs`
-//! explains how the map is rebuilt.
+//! explains how the map is rebuilt, and `format/` how a dump is written.
 
-use firstread_core::{Arena, Lpn, Ns, Ports, Spare};
+use firstread_core::{Arena, Buf, Lpn, Ns, Ports, Spare};
 
 use crate::Firmware;
-use crate::ftl::map::Table;
-use crate::ftl::{Recovering, Recovery, map_cache, place, relocate};
+use crate::flash_store::FlashStore;
+use crate::format::{
+    Cursor, Damage, Header, MountError, Record as _, SectionId, Sections, dump_bytes,
+    write_sections,
+};
+use crate::ftl::{OnFlash, Recovering, Recovery};
 use crate::log::Record;
-use crate::observe::{Counters, SuperblockTable};
-use crate::read;
-
-/// What survives a power cut beside flash: the emergency dump and the journal. Also the counters, which a
-/// drive keeps over its life.
-#[derive(Debug)]
-pub struct Dump<M> {
-    /// The journal's trims and losses, over the initial contents. The slots of pages are not in the dump,
-    /// unless the map lies on flash: then the map pages on flash and the changes in the dump together are the
-    /// map, and the directory has no other places.
-    table: Table<M>,
-    /// Changed map entries, if the map lies on flash.
-    map_cache: map_cache::MapCache,
-    /// The superblock table, without valid-slot counts and without pins.
-    blocks: SuperblockTable,
-    place: place::Dumped,
-    relocate: relocate::Dumped,
-    read: read::Dumped,
-    counters: Counters,
-    recovery: Recovery,
-}
-
-impl<M> Dump<M> {
-    /// The next firmware has another scheme of axis `read_levels`, which begins with tables of its own.
-    pub fn forget_levels(&mut self) {
-        self.read.forget_levels();
-    }
-
-    /// The next firmware has another scheme of axis `retry`, which has not yet learned when a sense may be
-    /// short.
-    pub fn forget_retry(&mut self) {
-        self.read.forget_retry();
-    }
-}
+use crate::lower_layers::LowerLayers;
+use crate::shared::Shared;
 
 impl<M: Arena> Firmware<M> {
-    /// Power is cut. Returns what is left of the firmware; flash is as the cut has left it. Of a volatile write cache,
-    /// what was not programmed is lost, and [`firstread_core::Accounting::lost`] tells of which pages. The recovery
-    /// needs room for one map change: if [`Firmware::overlay_is_short`], hand over more memory before.
-    pub fn dump<P: Ports<Record = Record>>(mut self, ports: &mut P) -> Dump<M> {
+    /// Power is cut: what is in flight is lost, and what a dump keeps is left. Of a volatile write cache, what was not
+    /// programmed is lost, and [`firstread_core::Accounting::lost`] tells of which pages. The recovery needs room for one
+    /// map change: if [`Firmware::overlay_is_short`], hand over more memory before. From now on the firmware can only be
+    /// saved ([`Firmware::save`]) and ended ([`Firmware::into_flash`]). Returns what the cut has met.
+    pub fn cut<P: Ports<Record = Record>>(&mut self, ports: &mut P) -> Recovery {
         let mut recovery = Recovery {
             erasing: self.lower.store.place.space.erases.blocks().count() as u32,
             converting: self.lower.store.is_converting(),
             probing: self.lower.store.read.is_probing(),
             ..Recovery::default()
         };
-        let (mut map_cache, store) = (self.lower.map_cache, self.lower.store);
-        let (mut table, mut place, mut shared) = (store.table, store.place, store.shared);
+        let (map_cache, store) = (&mut self.lower.map_cache, &mut self.lower.store);
+        let (table, place, shared) = (&mut store.table, &mut store.place, &mut store.shared);
         let codewords = shared.config.geometry.codewords_per_slot();
         shared.counters.front.ahead_wasted += self.host.cut(&shared.jobs, codewords);
-        recovery.lost_slots =
-            place.lose_unsafe(&mut table, ports, |lpn, of| map_cache.change(lpn, of));
-        recovery.torn_programs = place.cut(&mut shared, ports);
+        let changed = |lpn, of: &_| map_cache.change(lpn, of);
+        recovery.lost_slots = place.lose_unsafe(table, &mut shared.blocks, ports, changed);
+        recovery.torn_programs = place.cut(shared, ports);
         recovery.count_reads(&shared.jobs);
         recovery.waiting_programs = place.waiting_programs();
         if map_cache.is_on() {
@@ -69,31 +42,173 @@ impl<M: Arena> Firmware<M> {
             debug_assert!(table.map.has_room(1), "the overlay is short");
             table.map.forget_places();
         }
-        place.forget_counts(&mut shared);
-        Dump {
+        recovery
+    }
+
+    /// Bytes of the dump that [`Firmware::save`] writes now.
+    pub fn dump_bytes(&mut self, cut: &Recovery, ports: &impl Ports) -> usize {
+        self.count(cut, ports, false)
+    }
+
+    /// Maximum number of bytes of a dump. To be asked of a firmware that was newly made.
+    pub fn dump_bytes_at_most(&mut self, ports: &impl Ports) -> usize {
+        self.count(&Recovery::default(), ports, true)
+    }
+
+    fn count(&mut self, cut: &Recovery, ports: &impl Ports, most: bool) -> usize {
+        let mut sections = 0;
+        for id in SectionId::ALL {
+            let mut cursor = Cursor::counting(most);
+            self.transfer(id, &mut cut.clone(), &mut cursor);
+            if id == SectionId::Buffers {
+                self.lower.store.place.save_buffers(&mut cursor, ports);
+            }
+            sections += cursor.end().unwrap_or(0);
+        }
+        dump_bytes(sections)
+    }
+
+    /// Writes the dump after [`Firmware::cut`] into `bytes`. Returns its length; none if `bytes` is too short.
+    pub fn save(
+        &mut self,
+        now: Ns,
+        cut: &Recovery,
+        bytes: &mut [u8],
+        ports: &impl Ports,
+    ) -> Option<usize> {
+        let header = Header {
+            clock: now,
+            sequence: ports.sequence(),
+            ..self.header
+        };
+        write_sections(bytes, &header, |id, cursor| {
+            self.transfer(id, &mut cut.clone(), cursor);
+            if id == SectionId::Buffers {
+                self.lower.store.place.save_buffers(cursor, ports);
+            }
+        })
+    }
+
+    /// The firmware ends. Returns what a simulated drive does not keep as bytes.
+    pub fn into_flash(self) -> OnFlash<M> {
+        self.lower.store.table.into_flash()
+    }
+
+    /// Power is back. This firmware, newly made with the same configuration, mounts the drive: it loads the dump in
+    /// `bytes`, and goes on with what lies on `flash`. Its schemes may be others than those that wrote the dump.
+    /// A scheme of axis `read_levels` or `retry` that is another one, or has other parameters, begins anew. No other call
+    /// is allowed before the recovery is complete and [`Firmware::restart`] was called.
+    ///
+    /// # Errors
+    /// [`MountError`], if the dump is of another drive or version, or a section without which data would be lost is
+    /// damaged. Then this firmware is of no use.
+    pub fn mount<P: Ports<Record = Record>>(
+        &mut self,
+        flash: OnFlash<M>,
+        bytes: &[u8],
+        ports: &mut P,
+    ) -> Result<Recovering, MountError> {
+        let (header, sections) = Sections::open(bytes)?;
+        let own = self.lower.store.shared.config.identity;
+        if header.identity != own {
+            let found = header.identity;
+            return Err(MountError::Identity { found, own });
+        }
+        self.header = Header {
+            saves: header.saves + 1,
+            unsafe_shutdowns: header.unsafe_shutdowns + u32::from(!header.is_clean),
+            is_clean: false,
+            ..header
+        };
+        self.lower.store.table.put_on(flash);
+        let mut cut = Recovery::default();
+        let mut lost = 0;
+        for id in SectionId::ALL {
+            let loaded = sections.load(id, |cursor| {
+                self.transfer(id, &mut cut, cursor);
+                if id == SectionId::Buffers {
+                    self.load_buffers(cursor, ports);
+                }
+            });
+            match loaded {
+                Ok(()) => {}
+                // Contents that do not fit have been loaded in part.
+                Err(damage) if id.is_essential() || damage == Damage::Contents => {
+                    return Err(MountError::Section(id, damage));
+                }
+                Err(_) => lost += 1,
+            }
+        }
+        cut.lost_sections = lost;
+        let store = &mut self.lower.store;
+        if !store.place.is_sound(&store.shared) {
+            return Err(MountError::Section(SectionId::Placement, Damage::Contents));
+        }
+        if !self.relocate.is_sound(&store.shared.blocks) {
+            return Err(MountError::Section(SectionId::Relocation, Damage::Contents));
+        }
+        store.shared.blocks.mark_all();
+        store.place.recount(&mut store.shared);
+        store.read.loaded();
+        Ok(Recovering::new(cut))
+    }
+
+    /// Saves or loads section `id`. The slots of the buffers are apart, because they are the platform's.
+    pub(crate) fn transfer(&mut self, id: SectionId, cut: &mut Recovery, cursor: &mut Cursor<'_>) {
+        let Firmware {
+            // Commands in flight, the read cache, read-ahead: the host asks again.
+            host: _,
+            relocate,
+            lower: LowerLayers { map_cache, store },
+            header: _,
+        } = self;
+        let FlashStore {
             table,
-            map_cache,
-            blocks: shared.blocks,
-            place: place.dump(),
-            relocate: self.relocate.dump(),
-            read: store.read.dump(),
-            counters: shared.counters,
-            recovery,
+            place,
+            read,
+            shared,
+        } = store;
+        let Shared {
+            config: _,
+            layout: _,
+            blocks,
+            // Operations in flight.
+            jobs: _,
+            schedule: _,
+            counters,
+            // Which pages are hot is counted anew: that costs promotions of one epoch, and no data.
+            heat: _,
+            // What the host will do is no memory of a drive.
+            future: _,
+        } = shared;
+        match id {
+            SectionId::Superblocks => blocks.transfer(cursor),
+            SectionId::Placement => place.transfer(cursor),
+            SectionId::Buffers => {}
+            SectionId::Journal => table.transfer(cursor),
+            SectionId::MapCache => map_cache.transfer(cursor),
+            SectionId::Relocation => relocate.transfer(cursor),
+            SectionId::ReadLevels => read.transfer_levels(cursor),
+            SectionId::Retry => read.transfer_retry(cursor),
+            SectionId::Counters => counters.transfer(cursor),
+            SectionId::Cut => cut.transfer(cursor),
         }
     }
 
-    /// Power is back. This firmware, newly made with the same configuration, takes over `dump`. Its schemes
-    /// are the same, except for those activated meanwhile: [`Dump::forget_levels`], [`Dump::forget_retry`].
-    /// No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
-    pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
-        let store = &mut self.lower.store;
-        store.shared.blocks.take_over(dump.blocks);
-        store.shared.counters = dump.counters;
-        store.place.take_dumped(dump.place, &mut store.shared);
-        store.read.take_dumped(dump.read);
-        (store.table, self.lower.map_cache) = (dump.table, dump.map_cache);
-        self.relocate.take_dumped(dump.relocate);
-        Recovering::new(dump.recovery)
+    /// Loads which slots the write buffers hold, for the platform, which has their data.
+    fn load_buffers<P: Ports>(&mut self, cursor: &mut Cursor<'_>, ports: &mut P) {
+        let slots = self.buffer_slots();
+        let mut len = 0u32;
+        len.transfer(cursor);
+        for _ in 0..len {
+            let (mut buf, mut spare) = (Buf(0), None);
+            buf.transfer(cursor);
+            spare.transfer(cursor);
+            if cursor.has_fault() || buf.0 >= slots {
+                return cursor.fault();
+            }
+            ports.restore(buf, spare);
+        }
     }
 
     /// Reads the table of contents of the next superblock. After the last superblock, takes over what was
@@ -105,12 +220,6 @@ impl<M: Arena> Firmware<M> {
         ports: &P,
     ) -> bool {
         self.lower.store.recover_superblock(recovering, ports)
-    }
-
-    /// Runs a whole recovery from the dump on.
-    pub fn recover<P: Ports<Record = Record>>(&mut self, dump: Dump<M>, ports: &P) -> Recovery {
-        let recovering = self.begin_recovery(dump);
-        self.go_through(recovering, ports)
     }
 
     /// Runs the rest of a recovery.

@@ -7,6 +7,7 @@ use firstread_core::{LevelOffsets, Levels, PageAddr, PageType, SenseMode};
 use super::sampling::{Sample, Sampler};
 use super::tables::{ENTRIES, TableManager};
 use super::valley::{Rules, Search};
+use crate::format::record;
 use crate::observe::{Probe, ProbeResult};
 
 /// Errors of an entry on the pages it was tried on.
@@ -141,6 +142,17 @@ impl Trial {
     /// Number of reads so far.
     pub fn reads(&self) -> u32 {
         self.done
+    }
+    /// Number of candidates.
+    pub(crate) fn candidates(&self) -> u8 {
+        self.candidates
+    }
+    /// Whether the trial has no candidates, or tries no more than there may be on the pages of a sample.
+    pub(super) fn is_sound(&self, sampler: &Sampler, superblocks: u32) -> bool {
+        self.candidates == 0 && self.pages > 0
+            || self.candidates as usize <= MAX_FACTORY
+                && self.pages == sampler.len()
+                && sampler.has_drawn(&self.sample, superblocks)
     }
     /// Error counts of the first three candidates.
     pub fn tallies(&self) -> [EntryTally; ENTRIES] {
@@ -302,7 +314,8 @@ impl Tracking {
             let k = valley as usize - 1;
             self.centers[k] = self.search.center();
             self.deltas[k] = self.search.delta();
-            self.iterations += self.search.iterations() as u16;
+            let iterations = self.search.iterations().into();
+            self.iterations = self.iterations.saturating_add(iterations);
             self.current += 1;
             self.open();
         }
@@ -345,8 +358,8 @@ impl Tracking {
         result: &ProbeResult,
     ) -> bool {
         if let (Some(valley), ProbeResult::Ones { count, .. }) = (self.valley(), result) {
-            self.pooled += *count as u64;
-            self.reads += 1;
+            self.pooled = self.pooled.saturating_add(u64::from(*count));
+            self.reads = self.reads.saturating_add(1);
             let page = PageType(tables.page_of_valley(valley));
             match sampler.next_of_type(sample, self.page + 1, page) {
                 Some(next) => self.page = next,
@@ -358,6 +371,16 @@ impl Tracking {
         }
         self.close();
         self.valley().is_none()
+    }
+
+    /// Whether each valley is one of `tables`, and the page is one of a sample.
+    pub(crate) fn is_sound(&self, tables: &TableManager, sampler: &Sampler) -> bool {
+        let valleys = 1..=tables.mode().valleys() as u8;
+        let mut searched = self.valleys.iter().take(self.len as usize);
+        self.len as usize <= self.valleys.len()
+            && self.page < sampler.len()
+            && searched.all(|valley| valleys.contains(valley))
+            && self.search.is_sound()
     }
 
     /// Phase 3 of the paper's listing: the levels found, with the low and the high backup.
@@ -381,5 +404,46 @@ impl Tracking {
     /// Number of reads so far.
     pub fn reads(&self) -> u32 {
         self.reads
+    }
+}
+
+record! {
+    EntryTally as "errors of a candidate" {
+        pages ["pages"]: "pages read",
+        failed ["pages"]: "pages that failed",
+        uncorrectable ["pages"]: "those of them with a failed codeword",
+        failed_codewords ["codewords"]: "codewords that failed",
+        corrected_bits ["bits"]: "bits corrected in the other codewords",
+    }
+}
+
+record! {
+    Trial as "trial" {
+        sample: "blocks and pages that all candidates are tried on",
+        tallies: "errors of each candidate",
+        candidates: "number of candidates",
+        done ["reads"]: "reads so far",
+        pages ["pages"]: "pages of the sample",
+        limit ["bits"]: "bits corrected in a codeword above which its page fails",
+    }
+}
+
+record! {
+    Tracking as "search of valleys" {
+        base ["dac"]: "levels of the entry from which the search started",
+        window ["dac"]: "half of the first window",
+        valleys: "valleys to be searched, from 1",
+        len: "number of them",
+        current: "index of the valley that is being searched",
+        search: "its search",
+        page: "page of the sample",
+        pooled ["cells"]: "cells counted on the pages before it",
+        centers ["dac"]: "level found in each valley",
+        deltas ["dac"]: "half of the last window of each valley",
+        iterations: "iterations over all valleys",
+        reads ["reads"]: "reads so far",
+    } not {
+        rules: "of the configuration",
+        backup: "of the configuration",
     }
 }

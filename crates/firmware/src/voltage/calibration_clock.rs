@@ -8,6 +8,7 @@ use firstread_core::Ns;
 use super::groups::GroupSet;
 use super::members::Members;
 use super::pass_schedule::PassSchedule;
+use crate::format::{Cursor, Record, record};
 
 /// From what the interval counts.
 #[derive(Clone, Debug)]
@@ -160,5 +161,24 @@ impl GroupClock {
             *due_at = now.saturating_add(self.interval);
             self.next = self.next.min(*due_at);
         }
+    }
+}
+
+/// Which clock it is follows from the configuration.
+impl Record for CalibrationClock {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        match self {
+            CalibrationClock::Group(clock) => clock.transfer(cursor),
+            CalibrationClock::Global(schedule) => schedule.transfer(cursor),
+        }
+    }
+}
+
+record! {
+    GroupClock as "clock of groups" {
+        due_at ["ns"]: "when the interval of each group is over; the maximum if it has no entries yet",
+        next ["ns"]: "lower bound of the time at which the next group is due",
+    } not {
+        interval: "of the configuration",
     }
 }

@@ -4,10 +4,13 @@
 //! better levels lie. This takes the same reads as the share of failed pages, which stays zero or coarse long
 //! after levels have begun to drift.
 
+use alloc::boxed::Box;
+
 use firstread_core::PageType;
 use firstread_core::voltage::MAX_PAGES;
 
 use super::tables::{ENTRIES, MAX_ZONES, TableManager};
+use crate::format::{Cursor, Record, record};
 use crate::observe::ProbeResult;
 
 /// Maximum shift of a zone (DAC units): assumed, because a zone beyond it is misread.
@@ -37,7 +40,8 @@ impl ErrorCounts {
         let of_entry = self.seen.get_mut(entry as usize);
         let of_zone = of_entry.and_then(|e| e.get_mut(zone as usize));
         if let Some(seen) = of_zone.and_then(|z| z.get_mut(page.0 as usize)) {
-            seen.failed += (o.failed & o.wanted).count_ones();
+            let failed = (o.failed & o.wanted).count_ones();
+            seen.failed = seen.failed.saturating_add(failed);
             seen.bits = seen.bits.saturating_add(o.sum_errors);
             self.most = self.most.max(o.max_errors);
         }
@@ -165,5 +169,28 @@ pub fn lowest(at: [i8; ENTRIES], errors: [u32; ENTRIES]) -> Lowest {
     Lowest {
         at: (x[1] + shift).clamp(x[0], x[2]) as i8,
         inside: true,
+    }
+}
+
+record! {
+    EntryErrors as "errors of an entry" {
+        failed ["codewords"]: "codewords that failed",
+        bits ["bits"]: "bits corrected in the other codewords",
+    }
+}
+
+record! {
+    ErrorCounts as "errors by entry, zone and page type" {
+        seen: "errors by entry, zone and page type",
+        most ["bits"]: "most bits corrected in a codeword",
+    }
+}
+
+/// Whether errors are counted follows from the configuration.
+impl Record for Option<Box<ErrorCounts>> {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        if let Some(counts) = self {
+            counts.transfer(cursor);
+        }
     }
 }

@@ -16,6 +16,7 @@ use super::members::Members;
 use super::sampling::Sampler;
 use super::selector::Selector;
 use super::tables::ENTRIES;
+use crate::format::record;
 use crate::log::{Record, What};
 use crate::observe::{Probe, ProbeResult, ReadCtx, SuperblockTable};
 
@@ -271,6 +272,26 @@ impl GroupLevels {
         true
     }
 
+    /// After it was loaded: derives what a dump does not keep. Returns whether what was loaded can be.
+    pub(crate) fn complete(&mut self) -> bool {
+        let tables = &mut self.selector.tables;
+        let superblocks = self.members.superblocks();
+        let mut groups = self.entered;
+        groups.extend(self.to_populate);
+        groups.extend(self.waiting);
+        let is_sound = self
+            .populating
+            .is_none_or(|g| (g as usize) < self.drawn.len())
+            && tables.is_sound()
+            && tables.has_all(groups)
+            && self.members.is_sound(self.drawn.len())
+            && self.trial.is_sound(&self.sampler, superblocks);
+        if is_sound {
+            tables.derive();
+        }
+        is_sound
+    }
+
     /// The group that is being populated.
     pub fn populating(&self) -> Option<u8> {
         self.populating
@@ -279,5 +300,23 @@ impl GroupLevels {
     /// Whether power is on.
     pub fn started(&self) -> bool {
         self.started
+    }
+}
+
+record! {
+    GroupLevels as "levels by group" {
+        selector: "entries of each group",
+        members: "the group of each superblock",
+        sampler: "chooses the pages of background reads",
+        trial: "the trial in progress",
+        pass: "passes begun since power-on",
+        drawn ["samples"]: "samples drawn of each group",
+        started: "whether power is on",
+        entered: "groups that superblocks have entered, one bit each",
+        to_populate: "groups to be populated, one bit each",
+        waiting: "groups that wait for a full superblock, one bit each",
+        populating: "the group that is being populated",
+    } not {
+        zone_of: "of the configuration",
     }
 }

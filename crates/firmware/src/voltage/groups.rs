@@ -3,6 +3,8 @@
 use firstread_core::params::{Param, ParamKind, Values};
 use firstread_core::voltage::{BlockGroups, MAX_RETENTION_BINS};
 
+use crate::format::{Cursor, Record};
+
 /// Parameter: choice of retention bins.
 pub const RETENTION_BINS_PARAM: Param = Param {
     key: "retention_bins",
@@ -112,10 +114,20 @@ impl GroupSet {
         self.0 &= self.0 - 1;
         Some(group)
     }
+    /// Whether each group in the set is below `groups`.
+    pub(crate) fn lies_below(self, groups: usize) -> bool {
+        self.0.checked_shr(groups as u32).unwrap_or(0) == 0
+    }
     /// Empties the set, and returns what it held.
     pub const fn take(&mut self) -> GroupSet {
         let all = *self;
         *self = GroupSet::EMPTY;
         all
+    }
+}
+
+impl Record for GroupSet {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        self.0.transfer(cursor);
     }
 }

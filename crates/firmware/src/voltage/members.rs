@@ -8,6 +8,7 @@ use firstread_core::voltage::BlockGroups;
 use firstread_core::{CellMode, Ns, SuperblockId};
 
 use super::groups::GroupSet;
+use crate::format::record;
 use crate::observe::{SuperblockInfo, SuperblockTable, SuperblockUse};
 
 /// In no group: the superblock has no data, or a cell mode that the tables are not made for.
@@ -156,8 +157,35 @@ impl Members {
         self.notes.get(block.0 as usize).map_or(0, |n| n.probes)
     }
 
+    /// Number of superblocks.
+    pub(super) fn superblocks(&self) -> u32 {
+        self.notes.len() as u32
+    }
+
+    /// Whether each superblock is in one of `groups` groups, or in none.
+    pub(super) fn is_sound(&self, groups: usize) -> bool {
+        let mut notes = self.notes.iter();
+        notes.all(|n| n.group == NONE || (n.group as usize) < groups)
+    }
+
     /// Bytes of the per-superblock state.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.notes)
+    }
+}
+
+record! {
+    Note as "superblock in its group" {
+        group: "group; 255 for none",
+        probes ["reads"]: "background reads since the superblock was opened",
+    }
+}
+
+record! {
+    Members as "members of groups" {
+        notes: "the group of each superblock",
+        next_crossing ["ns"]: "lower bound of the time at which a superblock next changes its group",
+    } not {
+        mode: "of the configuration",
     }
 }

@@ -5,6 +5,8 @@
 //! The errors of a page are persistent, so reading the same page at two offsets shows which one is better
 //! even from few errors. Results of offsets that stay in the window are kept when the window moves.
 
+use crate::format::record;
+
 /// Errors of reads at one offset.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Errors {
@@ -117,7 +119,7 @@ impl OffsetSearch {
     /// Minimum of the parabola through three points whose middle one is lowest. The middle point itself if a
     /// failed codeword hides its number of errors.
     fn vertex(&self, low: Errors, center: Errors, high: Errors) -> i8 {
-        if low.failed + center.failed + high.failed > 0 {
+        if low.failed | center.failed | high.failed != 0 {
             return self.center;
         }
         let (left, right) = (
@@ -134,8 +136,36 @@ impl OffsetSearch {
         self.center + shift as i8
     }
 
+    /// Whether the window lies within the range of offsets, and the page is one of those that are compared.
+    pub(crate) fn is_sound(&self) -> bool {
+        let step = self.step as i8;
+        let in_range =
+            self.center.checked_add(step).is_some() && self.center.checked_sub(step).is_some();
+        (1..=63).contains(&self.step) && in_range && self.page < self.pages
+    }
+
     /// The offset, once it is known.
     pub fn found(&self) -> Option<i8> {
         self.found
+    }
+}
+
+record! {
+    of values Errors as "errors at an offset" {
+        failed ["codewords"]: "codewords that failed",
+        bits ["bits"]: "bits corrected in the other codewords",
+    }
+}
+
+record! {
+    of values OffsetSearch as "search of an offset" {
+        center ["dac"]: "offset in the middle of the window",
+        step ["dac"]: "distance of the offsets",
+        pages ["pages"]: "pages read at each offset",
+        moves_left ["moves"]: "moves that are left",
+        known: "errors at the low, the middle and the high offset",
+        page: "next page at the current offset",
+        sum: "errors of the pages before it",
+        found ["dac"]: "the offset, once it is known",
     }
 }

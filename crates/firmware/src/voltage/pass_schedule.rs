@@ -3,6 +3,8 @@
 
 use firstread_core::Ns;
 
+use crate::format::record;
+
 /// Move of a level (DAC units) between two passes that counts as large, and one that counts as small. These
 /// values and the bounds below are assumed: no source paces calibration by drift.
 const FAR: u8 = 3;
@@ -109,5 +111,17 @@ impl PassSchedule {
     fn plan(&mut self) {
         let earned = self.interval.saturating_sub(self.credit);
         self.next = self.last.saturating_add(Ns(self.span.max(earned)));
+    }
+}
+
+record! {
+    PassSchedule as "schedule of passes" {
+        span ["ns"]: "time between passes that drift asks for",
+        credit ["ns"]: "credit at the last pass",
+        last ["ns"]: "time of the last pass",
+        next ["ns"]: "when the next pass begins",
+    } not {
+        pacing: "of the configuration",
+        interval: "of the configuration",
     }
 }

@@ -3,6 +3,7 @@
 use firstread_core::Ns;
 use firstread_core::params::{Param, ParamKind, Values};
 
+use crate::format::record;
 use crate::log::{Record, What};
 
 /// Nanoseconds of an hour.
@@ -83,9 +84,9 @@ impl RateLimit {
         // reads wait.
         self.next = now.saturating_add(self.gap);
         if now >= self.ends {
-            let began = Ns(self.ends.0 - self.interval.0);
+            let began = Ns(self.ends.0.saturating_sub(self.interval.0));
             if self.reads > 0 {
-                self.passes += 1;
+                self.passes = self.passes.saturating_add(1);
                 log(Record {
                     at: now,
                     what: What::Passed {
@@ -107,5 +108,17 @@ impl RateLimit {
     /// Counts a read that was made in its turn.
     pub fn spend(&mut self) {
         self.reads = self.reads.saturating_add(1);
+    }
+}
+
+record! {
+    RateLimit as "rate limit" {
+        next ["ns"]: "when the next read may be made",
+        ends ["ns"]: "end of the interval",
+        passes: "number of the interval, of those with reads",
+        reads ["reads"]: "reads made in the interval",
+    } not {
+        interval: "of the configuration",
+        gap: "of the configuration",
     }
 }

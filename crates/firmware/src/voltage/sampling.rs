@@ -4,6 +4,7 @@
 use firstread_core::{CellMode, DieId, Geometry, Ns, PageAddr, PageType, Stream, SuperblockId};
 
 use super::members::Members;
+use crate::format::record;
 use crate::observe::{SuperblockTable, SuperblockUse};
 
 /// Maximum number of blocks in a sample.
@@ -122,7 +123,7 @@ impl Sampler {
             return None;
         }
         let stream = self.stream.at(self.drawn);
-        self.drawn += 1;
+        self.drawn = self.drawn.wrapping_add(1);
 
         let wanted = (self.blocks as u64).min(there);
         let mut sample = Sample::default();
@@ -158,6 +159,13 @@ impl Sampler {
         Some(sample)
     }
 
+    /// Whether `sample` is one of this sampler's, of a drive with `superblocks` superblocks.
+    pub(super) fn has_drawn(&self, sample: &Sample, superblocks: u32) -> bool {
+        let exists =
+            |s: &Sampled| s.block.0 < superblocks && s.die.0 < self.dies && s.plane < self.planes;
+        sample.len == self.blocks && sample.blocks.iter().all(exists)
+    }
+
     /// Page `i` of `sample`, with its plane.
     pub fn page(&self, sample: &Sample, i: u32) -> (PageAddr, u8) {
         let s = &sample.blocks[(i / self.pages) as usize % MAX_BLOCKS];
@@ -176,6 +184,39 @@ impl Sampler {
     /// The first page of type `page` from page `i` of `sample` on, as an index into the sample.
     pub fn next_of_type(&self, sample: &Sample, i: u32, page: PageType) -> Option<u32> {
         (i..self.len()).find(|&i| self.page(sample, i).0.page == page)
+    }
+}
+
+record! {
+    Sampled as "sampled block" {
+        block: "superblock",
+        die: "die",
+        plane: "plane",
+        programmed_at ["ns"]: "time at which its data were programmed",
+    }
+}
+
+record! {
+    Sample as "sample" {
+        blocks: "sampled blocks",
+        len ["blocks"]: "blocks in use",
+        first_page: "page at which each block is started",
+    }
+}
+
+record! {
+    Sampler as "sampler" {
+        drawn ["samples"]: "samples drawn so far",
+    } not {
+        stream: "of the configuration",
+        dies: "of the configuration",
+        planes: "of the configuration",
+        page_types: "of the configuration",
+        block_pages: "of the configuration",
+        blocks: "of the configuration",
+        pages: "of the configuration",
+        step: "of the configuration",
+        rotate: "of the configuration",
     }
 }
 

@@ -5,6 +5,7 @@ use firstread_core::Levels;
 use firstread_core::voltage::BlockGroups;
 
 use super::tables::{ENTRIES, TableManager};
+use crate::format::record;
 
 /// State of a group in the selector (the four states of the paper's Fig 5, whose drawing the text does not
 /// spell out). In the first state, reads are served from the factory table; in the others, from the active
@@ -111,6 +112,15 @@ impl Selector {
         } else {
             State::Active
         }
+    }
+}
+
+record! {
+    Selector as "selector" {
+        tables: "entries of each group",
+    } not {
+        groups: "of the configuration",
+        fallback: "of the configuration",
     }
 }
 

@@ -18,6 +18,7 @@ use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{CellMode, LevelOffsets};
 
 use super::groups::GroupSet;
+use crate::format::{Cursor, Record, record};
 
 /// Maximum number of zones: assumed; each takes a table entry.
 pub const MAX_ZONES: usize = 4;
@@ -64,6 +65,41 @@ impl Copy {
     }
 }
 
+/// The active table and its shadow.
+#[derive(Clone, Debug)]
+struct Copies {
+    /// Index of the copy that reads use. The other copy is the shadow.
+    active: u8,
+    both: [Copy; 2],
+}
+
+impl Copies {
+    fn new(groups: usize, zones: usize, width: usize) -> Copies {
+        Copies {
+            active: 0,
+            both: [(); 2].map(|()| Copy::new(groups, zones, width)),
+        }
+    }
+
+    #[inline]
+    fn active(&self) -> &Copy {
+        &self.both[self.active as usize]
+    }
+
+    fn active_mut(&mut self) -> &mut Copy {
+        &mut self.both[self.active as usize]
+    }
+
+    /// The active table, and its shadow to be written.
+    fn with_shadow(&mut self) -> (&Copy, &mut Copy) {
+        let [first, second] = &mut self.both;
+        match self.active {
+            0 => (first, second),
+            _ => (second, first),
+        }
+    }
+}
+
 fn shifts(groups: usize, zones: usize) -> Box<[i8]> {
     let zones = if zones > 1 { zones } else { 0 };
     vec![0; groups * zones * MAX_PAGES].into_boxed_slice()
@@ -76,9 +112,7 @@ pub struct TableManager {
     form: Form,
     width: u8,
     zones: u8,
-    /// Index of the copy that reads use. The other copy is the shadow.
-    active: u8,
-    copies: [Copy; 2],
+    copies: Copies,
     staging: Box<[i8]>,
     staging_shifts: Box<[i8]>,
     /// Groups whose new entries are being prepared.
@@ -122,8 +156,7 @@ impl TableManager {
             form,
             width,
             zones: 1,
-            active: 0,
-            copies: [(); 2].map(|()| Copy::new(groups, 1, width as usize)),
+            copies: Copies::new(groups, 1, width as usize),
             staging: vec![0; groups * ENTRIES * width as usize].into_boxed_slice(),
             staging_shifts: shifts(groups, 1),
             staged: GroupSet::EMPTY,
@@ -134,17 +167,18 @@ impl TableManager {
 
     /// The same tables with room for `zones` zones of layers per group. Must be called on empty tables.
     pub fn with_zones(mut self, zones: u8) -> TableManager {
-        let groups = self.copies[0].nearest.len();
+        let groups = self.copies.active().nearest.len();
         self.zones = zones.max(1);
         let zones = self.zones as usize;
-        self.copies = [(); 2].map(|()| Copy::new(groups, zones, self.width as usize));
+        self.copies = Copies::new(groups, zones, self.width as usize);
         self.staging_shifts = shifts(groups, zones);
         self
     }
 
     /// Drops all active and staged entries, as a power loss does.
     pub fn reset(&mut self) {
-        self.copies.iter_mut().for_each(|c| c.shifts.fill(0));
+        let both = &mut self.copies.both;
+        both.iter_mut().for_each(|c| c.shifts.fill(0));
         self.staging_shifts.fill(0);
         self.staged = GroupSet::EMPTY;
         self.shadowed = None;
@@ -207,7 +241,7 @@ impl TableManager {
     /// Active entries of `group` in `zone`.
     pub fn entries_in(&self, group: u8, zone: u8) -> &Entries {
         let at = group as usize * self.zones as usize + zone as usize;
-        &self.copies[self.active as usize].levels[at]
+        &self.copies.active().levels[at]
     }
     /// Zones of a group.
     pub fn zones(&self) -> u8 {
@@ -216,29 +250,29 @@ impl TableManager {
     /// Active entry `slot` of `group`, without the shifts of its zones.
     pub fn common(&self, group: u8, slot: usize) -> LevelOffsets {
         let (at, width) = (self.at(group, slot), self.width as usize);
-        let packed = &self.copies[self.active as usize].packed[at..at + width];
+        let packed = &self.copies.active().packed[at..at + width];
         self.unpack(packed, |_| 0)
     }
     /// Sentinel offset of page type `page`, for each entry.
     pub fn sentinels(&self, group: u8, page: u8) -> [i8; ENTRIES] {
         let valley = self.factory.sentinel[page as usize];
         let i = self.searched().position(|v| v == valley).unwrap_or(0);
-        let packed = &self.copies[self.active as usize].packed;
+        let packed = &self.copies.active().packed;
         core::array::from_fn(|slot| packed[self.at(group, slot) + i])
     }
     /// Shift of `zone` of `group` on pages of type `page`.
     pub fn shift(&self, group: u8, zone: u8, page: u8) -> i8 {
-        let shifts = &self.copies[self.active as usize].shifts;
+        let shifts = &self.copies.active().shifts;
         let at = self.shift_at(group, zone, page);
         shifts.get(at).copied().unwrap_or(0)
     }
     /// The factory entry closest to the first active entry of `group`.
     pub fn nearest(&self, group: u8) -> u8 {
-        self.copies[self.active as usize].nearest[group as usize]
+        self.copies.active().nearest[group as usize]
     }
     /// The active table as stored: `groups × entries × offsets`.
     pub fn packed(&self) -> &[i8] {
-        &self.copies[self.active as usize].packed
+        &self.copies.active().packed
     }
 
     // --- staging table
@@ -332,11 +366,7 @@ impl TableManager {
     /// First half of a synchronization: the shadow becomes a copy of the active table, with the staged
     /// entries of `group`. Reads are not affected.
     pub fn write_shadow(&mut self, group: u8) {
-        let (first, second) = self.copies.split_at_mut(1);
-        let (active, shadow) = match self.active {
-            0 => (&first[0], &mut second[0]),
-            _ => (&second[0], &mut first[0]),
-        };
+        let (active, shadow) = self.copies.with_shadow();
         shadow.packed.copy_from_slice(&active.packed);
         shadow.shifts.copy_from_slice(&active.shifts);
         shadow.levels.copy_from_slice(&active.levels);
@@ -349,7 +379,7 @@ impl TableManager {
         });
         let nearest = self.factory.nearest(&levels[0][0]);
         let (zones, first) = (self.zones as usize, self.shift_at(group, 0, 0));
-        let shadow = &mut self.copies[1 - self.active as usize];
+        let (_, shadow) = self.copies.with_shadow();
         shadow.packed[at..at + len].copy_from_slice(&self.staging[at..at + len]);
         if zones > 1 {
             let shifts = first..first + zones * MAX_PAGES;
@@ -363,7 +393,7 @@ impl TableManager {
     /// Second half of a synchronization: one store makes the shadow the active table.
     pub fn switch(&mut self) {
         if let Some(group) = self.shadowed.take() {
-            self.active = 1 - self.active;
+            self.copies.active = 1 - self.copies.active;
             self.populated.insert(group);
             self.staged.remove(group);
         }
@@ -375,16 +405,17 @@ impl TableManager {
     /// Both halves of a synchronization. Returns how far the first entry has moved: the largest move of a
     /// sentinel, in DAC units.
     pub fn synchronize(&mut self, group: u8) -> u8 {
-        let first = |tables: &TableManager, copy: u8| {
+        let first = |tables: &TableManager| {
             let (at, width) = (tables.at(group, 0), tables.width as usize);
-            let packed = &tables.copies[copy as usize].packed[at..at + width];
+            let packed = &tables.packed()[at..at + width];
             let mut offsets = [0; 15];
             offsets[..width].copy_from_slice(packed);
             offsets
         };
+        let old = first(self);
         self.write_shadow(group);
-        let (old, new) = (first(self, self.active), first(self, 1 - self.active));
         self.switch();
+        let new = first(self);
         let moved = old.iter().zip(new).map(|(old, new)| old.abs_diff(new));
         moved.max().unwrap_or(0)
     }
@@ -394,10 +425,56 @@ impl TableManager {
         let derived = |c: &Copy| size_of_val(&*c.levels) + size_of_val(&*c.nearest);
         let kept = |c: &Copy| size_of_val(&*c.packed) + size_of_val(&*c.shifts);
         TableBytes {
-            active: kept(&self.copies[self.active as usize]),
-            shadow: kept(&self.copies[1 - self.active as usize]),
+            active: kept(self.copies.active()),
+            shadow: kept(&self.copies.both[1 - self.copies.active as usize]),
             staging: size_of_val(&*self.staging) + size_of_val(&*self.staging_shifts),
-            derived: self.copies.iter().map(derived).sum(),
+            derived: self.copies.both.iter().map(derived).sum(),
+        }
+    }
+
+    // --- a dump
+
+    /// After the tables were loaded: derives what a dump does not keep.
+    pub(super) fn derive(&mut self) {
+        let mut groups = self.populated;
+        while let Some(group) = groups.pop() {
+            for zone in 0..self.zones {
+                for slot in 0..ENTRIES {
+                    let (at, width) = (self.at(group, slot), self.width as usize);
+                    let packed = &self.packed()[at..at + width];
+                    let levels = self.unpack(packed, |page| self.shift(group, zone, page));
+                    let at = group as usize * self.zones as usize + zone as usize;
+                    self.copies.active_mut().levels[at][slot] = levels;
+                }
+            }
+            let nearest = self.factory.nearest(&self.entries(group)[0]);
+            self.copies.active_mut().nearest[group as usize] = nearest;
+        }
+    }
+
+    /// Whether a set names only groups that there are.
+    pub(crate) fn has_all(&self, groups: GroupSet) -> bool {
+        groups.lies_below(self.copies.active().nearest.len())
+    }
+
+    /// Whether all groups with entries are groups that there are.
+    pub(super) fn is_sound(&self) -> bool {
+        self.has_all(self.populated) && self.has_all(self.staged)
+    }
+
+    /// Leaves only what reads may see: tables that behave alike become alike.
+    #[cfg(test)]
+    pub(crate) fn leave_in_use(&mut self) {
+        let groups = self.copies.active().nearest.len();
+        let mut used = Copies::new(groups, self.zones as usize, self.width as usize);
+        core::mem::swap(used.active_mut(), self.copies.active_mut());
+        core::mem::swap(&mut self.copies, &mut used);
+        let unused = (0..groups).filter(|&group| !self.populated.contains(group as u8));
+        let active = &mut self.copies.both[0];
+        for group in unused {
+            let zones = self.zones as usize;
+            active.levels[group * zones..][..zones].fill([[0; 15]; ENTRIES]);
+            active.nearest[group] = 0;
         }
     }
 
@@ -412,12 +489,12 @@ impl TableManager {
     fn copy_to_staging(&mut self, from: u8, from_slot: usize, group: u8, slot: usize) {
         let (source, target) = (self.at(from, from_slot), self.at(group, slot));
         let width = self.width as usize;
-        let packed = &self.copies[self.active as usize].packed[source..source + width];
+        let packed = &self.copies.active().packed[source..source + width];
         self.staging[target..target + width].copy_from_slice(packed);
         let of = |group| self.shift_at(group, 0, 0);
         let (source, target, len) = (of(from), of(group), self.zones as usize * MAX_PAGES);
         if self.zones > 1 {
-            let shifts = &self.copies[self.active as usize].shifts[source..source + len];
+            let shifts = &self.copies.active().shifts[source..source + len];
             self.staging_shifts[target..target + len].copy_from_slice(shifts);
         }
         self.staged.insert(group);
@@ -443,5 +520,38 @@ impl TableManager {
             }
         }
         levels
+    }
+}
+
+record! {
+    Copy as "voltage table" {
+        packed ["dac"]: "offsets of each entry of each group from the factory default",
+        shifts ["dac"]: "shift of each zone of layers, by page type; empty if there is one zone",
+    } not {
+        levels: "unpacked again",
+        nearest: "found again",
+    }
+}
+
+/// The shadow is written anew before each switch.
+impl Record for Copies {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        self.active_mut().transfer(cursor);
+    }
+}
+
+record! {
+    TableManager as "voltage tables" {
+        copies: "the active table",
+        staging ["dac"]: "staged entries of each group",
+        staging_shifts ["dac"]: "staged shifts of each zone",
+        staged: "groups whose new entries are being prepared, one bit each",
+        populated: "groups that have active entries, one bit each",
+    } not {
+        factory: "of the configuration",
+        form: "of the configuration",
+        width: "of the configuration",
+        zones: "of the configuration",
+        shadowed: "entries are switched at once",
     }
 }

@@ -9,6 +9,8 @@
 //! A known count is not taken again: after a move two of the three levels are known, after a shrink one. The
 //! paper senses all three levels in each iteration; [`Rules::recount`] does.
 
+use crate::format::{Cursor, Record, record, tags};
+
 /// Which half of the window the search moves toward.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
@@ -203,6 +205,16 @@ impl Search {
         }
     }
 
+    /// Whether the search has ended, or its window lies within the range of offsets and iterations are left.
+    pub(super) fn is_sound(&self) -> bool {
+        let range = i8::MIN as i16..=i8::MAX as i16;
+        let in_range = (1..=i8::MAX as i16).contains(&self.delta)
+            && range.contains(&self.center)
+            && range.contains(&(self.center - self.delta))
+            && range.contains(&(self.center + self.delta));
+        self.end.is_some() || in_range && self.iterations < self.rules.limit
+    }
+
     /// Why the search ended, if it has.
     pub fn end(&self) -> Option<End> {
         self.end
@@ -218,5 +230,33 @@ impl Search {
     /// Moves and shrinks of the window until now.
     pub fn iterations(&self) -> u8 {
         self.iterations
+    }
+}
+
+impl Record for i16 {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        let mut number = *self as u16;
+        number.transfer(cursor);
+        *self = number as i16;
+    }
+}
+
+tags!(End {
+    Symmetric = 0,
+    Narrow = 1,
+    Edge = 2,
+    Limit = 3,
+});
+
+record! {
+    Search as "search of a valley" {
+        center ["dac"]: "level in the middle of the window",
+        delta ["dac"]: "half of the window",
+        counts ["cells"]: "cells that conduct at the low, the middle and the high level",
+        last: "last move: -1 left, 1 right, 0 none",
+        iterations: "moves and shrinks of the window",
+        end: "why the search ended: 0 symmetric, 1 narrow, 2 edge, 3 limit",
+    } not {
+        rules: "of the configuration",
     }
 }

@@ -7,6 +7,8 @@ use alloc::boxed::Box;
 
 use firstread_core::{Lpn, Ppa};
 
+use crate::format::{Cursor, Record as _};
+
 /// Bytes of an entry: a slot number of 52 bits, and room for other data that a drive may keep per page.
 pub const ENTRY_BYTES: u32 = 8;
 
@@ -108,6 +110,23 @@ impl Directory {
         for place in &mut self.places {
             if *place != NOWHERE {
                 *place = UNKNOWN;
+            }
+        }
+    }
+
+    /// Saves which map pages lie nowhere, a bit each, or loads that.
+    pub(super) fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        for places in self.places.chunks_mut(64) {
+            let bit = |(i, place): (usize, &u64)| u64::from(*place == NOWHERE) << i;
+            let mut nowhere: u64 = places.iter().enumerate().map(bit).sum();
+            nowhere.transfer(cursor);
+            if cursor.is_loading() {
+                for (i, place) in places.iter_mut().enumerate() {
+                    *place = match nowhere >> i & 1 {
+                        0 => UNKNOWN,
+                        _ => NOWHERE,
+                    };
+                }
             }
         }
     }

@@ -10,6 +10,8 @@ use alloc::vec;
 
 use firstread_core::{Arena, Divisor, Lpn, Ppa, SuperblockId};
 
+use crate::format::{Blank as _, Cursor, Record as _, record, tags};
+
 mod directory;
 mod sparse;
 mod table;
@@ -17,6 +19,7 @@ mod table;
 pub(crate) use directory::Directory;
 pub use directory::ENTRY_BYTES as MAP_ENTRY_BYTES;
 pub use sparse::{REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS, is_large};
+pub use table::OnFlash;
 pub(crate) use table::Table;
 
 /// Value of a trimmed page. Other values number the slots of all superblocks from one on; zero means that the
@@ -52,6 +55,38 @@ pub struct Run {
     pub lost: bool,
     /// Number of logical pages in the run.
     pub pages: u32,
+}
+
+/// What an entry of the journal tells of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum JournalKind {
+    End,
+    Region,
+    Trimmed,
+    Lost,
+}
+
+tags!(JournalKind {
+    End = 0,
+    Region = 1,
+    Trimmed = 2,
+    Lost = 3,
+});
+
+/// An entry of the journal.
+#[derive(Clone, Copy, Debug)]
+struct JournalEntry {
+    kind: JournalKind,
+    first: u64,
+    sequence: u64,
+}
+
+record! {
+    of values JournalEntry as "journal entry" {
+        kind: "0 end of the journal, 1 a region of 4,096 pages trimmed as a whole, 2 a page trimmed alone, 3 a page that is lost",
+        first: "logical page, or the first one of the region",
+        sequence: "number of the last write before the trim of a region; else 0",
+    }
 }
 
 /// New state of a logical page.
@@ -274,6 +309,87 @@ impl<M: Arena> Map<M> {
                 sequence > self.trimmed_at[(lpn.0 / REGION_PAGES) as usize]
             }
             _ => true,
+        }
+    }
+
+    /// An empty map lies in `memory` from now on, over the initial contents that come with it.
+    pub(super) fn put_into(&mut self, memory: M) {
+        self.overlay.put_into(memory);
+    }
+
+    /// The initial contents, with the overlay's memory.
+    pub(super) fn into_memory(self) -> M {
+        self.overlay.into_memory()
+    }
+
+    /// Saves the journal, or loads it into an empty map: regions that were trimmed as a whole, and pages that were
+    /// trimmed alone or are lost.
+    pub(super) fn transfer_journal(&mut self, cursor: &mut Cursor<'_>) {
+        // A region in which pages have moved has an entry for none of them here, and is not as it was filled either.
+        self.any_touched.transfer(cursor);
+        self.touched.transfer(cursor);
+        match cursor.is_loading() {
+            true => self.load_journal(cursor),
+            false => self.save_journal(cursor),
+        }
+    }
+
+    fn save_journal(&self, cursor: &mut Cursor<'_>) {
+        let touched =
+            (0..self.trimmed_at.len() as u64).filter(|r| self.is_touched(r * REGION_PAGES));
+        for region in touched {
+            let first = region * REGION_PAGES;
+            if self.overlay.is_marked(first) {
+                let sequence = self.trimmed_at[region as usize];
+                JournalEntry {
+                    kind: JournalKind::Region,
+                    first,
+                    sequence,
+                }
+                .transfer(cursor);
+            }
+            for lpn in first..(first + REGION_PAGES).min(self.capacity) {
+                let kind = match self.overlay.get(lpn) {
+                    TRIMMED => JournalKind::Trimmed,
+                    LOST => JournalKind::Lost,
+                    _ => continue,
+                };
+                JournalEntry {
+                    kind,
+                    first: lpn,
+                    sequence: 0,
+                }
+                .transfer(cursor);
+            }
+        }
+        let mut end = JournalEntry::BLANK;
+        end.transfer(cursor);
+    }
+
+    fn load_journal(&mut self, cursor: &mut Cursor<'_>) {
+        loop {
+            let mut entry = JournalEntry::BLANK;
+            entry.transfer(cursor);
+            let JournalEntry {
+                kind,
+                first,
+                sequence,
+            } = entry;
+            if cursor.has_fault() || kind == JournalKind::End {
+                return;
+            }
+            if first >= self.capacity || !self.has_room(1) {
+                return cursor.fault();
+            }
+            match kind {
+                JournalKind::Region => {
+                    let end = first.saturating_add(REGION_PAGES);
+                    self.trim(first, end, sequence, |_, _| {});
+                }
+                JournalKind::Trimmed => _ = self.set(Lpn(first), Mapping::Trimmed),
+                JournalKind::Lost => _ = self.set(Lpn(first), Mapping::Lost),
+                JournalKind::End => {}
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use firstread_core::{Arena, Lpn, Ppa};
 
 use super::directory::Directory;
 use super::{Map, Mapping};
+use crate::format::Cursor;
 
 /// The map of host pages, and the directory of map pages.
 #[derive(Clone, Debug)]
@@ -44,4 +45,40 @@ impl<M: Arena> Table<M> {
             _ => None,
         }
     }
+
+    /// Saves the journal, or loads it. Of a map that lies on flash, the map pages have the trims and losses of the host, and
+    /// the journal says which map pages lie nowhere.
+    pub(crate) fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        match self.directory.is_on() {
+            true => self.directory.transfer(cursor),
+            false => self.map.transfer_journal(cursor),
+        }
+    }
+
+    /// The firmware ends.
+    pub(crate) fn into_flash(self) -> OnFlash<M> {
+        match self.directory.is_on() {
+            true => OnFlash(Kept::Map(self.map)),
+            false => OnFlash(Kept::Memory(self.map.into_memory())),
+        }
+    }
+
+    /// An empty table lies over what is on `flash` from now on.
+    pub(crate) fn put_on(&mut self, flash: OnFlash<M>) {
+        match flash.0 {
+            Kept::Map(map) => self.map = map,
+            Kept::Memory(memory) => self.map.put_into(memory),
+        }
+    }
+}
+
+/// What a simulated drive does not keep as bytes: its initial contents with the memory of the map's overlay, and the
+/// contents of map pages, where the map lies on flash. On a controller it is a piece of memory.
+#[derive(Debug)]
+pub struct OnFlash<M>(Kept<M>);
+
+#[derive(Debug)]
+enum Kept<M> {
+    Memory(M),
+    Map(Map<M>),
 }

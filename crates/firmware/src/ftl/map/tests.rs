@@ -260,3 +260,54 @@ proptest! {
         }
     }
 }
+
+/// A map that was put into memory with old contents takes every page again, in any order.
+#[test]
+fn model_a_map_in_used_memory_is_a_map() {
+    let stream = firstread_core::Stream::new(3).named("used");
+    let pages = 1_000u64;
+    let mut map = Map::new(pages, 20, 96, Filled::new(1 << 20, 0xab));
+    for round in 0..3 {
+        let mut fresh = Map::new(pages, 20, 96, Filled::new(0, 0));
+        fresh.put_into(map.into_memory());
+        map = fresh;
+        let mut model = std::collections::BTreeMap::new();
+        for i in 0..3_000 {
+            let s = stream.at(round).at(i);
+            let (lpn, ppa) = (
+                Lpn(s.at(0).below(pages)),
+                Ppa::new(
+                    SuperblockId(s.at(1).below(20) as u32),
+                    s.at(2).below(96) as u32,
+                ),
+            );
+            map.set(lpn, Mapping::At(ppa));
+            model.insert(lpn.0, ppa);
+            if i % 100 == 0 {
+                for (lpn, ppa) in &model {
+                    assert_eq!(map.at(Lpn(*lpn)), Some(*ppa), "{round} {i}");
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Filled(std::vec::Vec<u8>);
+
+impl Filled {
+    fn new(bytes: usize, byte: u8) -> Filled {
+        Filled(std::vec![byte; bytes])
+    }
+}
+
+impl firstread_core::InitialContents for Filled {}
+
+impl firstread_core::Arena for Filled {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}

@@ -34,6 +34,7 @@ use firstread_core::{Arena, CommandId, Lpn, Ns};
 
 use crate::cache::{Cache, NONE};
 use crate::flash_store::FlashStore;
+use crate::format::Cursor;
 use crate::schedule::NO_JOB;
 use page_set::PageSet;
 
@@ -183,6 +184,29 @@ impl MapCache {
         waits_since.fill(None);
         stalled.clear();
         dumped
+    }
+}
+
+impl MapCache {
+    /// Saves which map pages have changes that are not on flash, or loads that. The contents of those in memory are the
+    /// platform's.
+    pub(crate) fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        let MapCache {
+            cache,
+            changed,
+            changed_most: _,
+            // Reads in flight are lost.
+            fetches_left: _,
+            merges_left: _,
+            // Commands are lost.
+            next_waiter: _,
+            waits_since: _,
+            stalled: _,
+        } = self;
+        if cache.len() > 0 {
+            cache.transfer_marked(cursor);
+            changed.transfer(cursor);
+        }
     }
 }
 

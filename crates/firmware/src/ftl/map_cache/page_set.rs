@@ -2,6 +2,8 @@
 
 use alloc::boxed::Box;
 
+use crate::format::{Cursor, Record as _};
+
 #[derive(Clone, Debug)]
 pub(crate) struct PageSet {
     words: Box<[u64]>,
@@ -47,6 +49,23 @@ impl PageSet {
             self.summary[word / 64] &= !(1 << (word % 64));
         }
         was
+    }
+
+    /// Saves the set, a bit a page, or loads it.
+    pub(crate) fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        self.cursor.transfer(cursor);
+        if self.cursor > self.summary.len() {
+            return cursor.fault();
+        }
+        self.words.transfer(cursor);
+        if cursor.is_loading() {
+            self.summary.fill(0);
+            self.len = 0;
+            for (i, word) in self.words.iter().enumerate() {
+                self.len += word.count_ones();
+                self.summary[i / 64] |= u64::from(*word != 0) << (i % 64);
+            }
+        }
     }
 
     /// A page of the set, which stays in the set. Successive calls go round the set in ascending order.

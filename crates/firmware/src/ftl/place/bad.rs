@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::format::record;
 use firstread_core::{DieId, SuperblockId};
 
 /// State of bad blocks.
@@ -38,6 +39,11 @@ impl BadBlocks {
         if !known && self.failed.len() < self.most_failed {
             self.failed.push((block, die));
         }
+    }
+
+    /// Failed blocks of superblocks in use.
+    pub(super) fn failed(&self) -> core::slice::Iter<'_, (SuperblockId, DieId)> {
+        self.failed.iter()
     }
 
     /// Whether there are spares for the blocks of `block` that have failed.
@@ -79,6 +85,15 @@ impl BadBlocks {
             }
             b != block
         });
+    }
+}
+
+record! {
+    BadBlocks as "bad blocks" {
+        spares ["blocks"]: "spare blocks of each die",
+        failed: "failed blocks of superblocks in use: superblock and die",
+    } not {
+        most_failed: "of the configuration",
     }
 }
 

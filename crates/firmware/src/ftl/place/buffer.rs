@@ -7,6 +7,7 @@
 
 use alloc::boxed::Box;
 
+use crate::format::record;
 use firstread_core::{
     Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa, SuperblockId,
 };
@@ -362,6 +363,27 @@ impl WriteBuffer {
         (!l.die_done[die.0 as usize]).then(|| (ppa, l.buffers.slot(in_superwordline)))
     }
 
+    /// Whether what was loaded names only superblocks, wordlines and slots that there are, of `blocks` superblocks.
+    pub(super) fn is_sound(&self, blocks: u32) -> bool {
+        let g = &self.layout.geometry;
+        let is_there = |block: SuperblockId, mode: CellMode, wordline: u16| {
+            let slots = WriteBuffer::superwordline_slots(g, mode);
+            block.0 < blocks && wordline < g.wordlines_per_block && slots <= self.stride
+        };
+        let is_sound = |l: &OpenSuperwordline| {
+            is_there(l.block, l.mode, l.wordline)
+                && l.filled <= WriteBuffer::superwordline_slots(g, l.mode)
+                && l.dies_done as usize == l.die_done.iter().filter(|done| **done).count()
+        };
+        self.ring.iter().all(is_sound)
+            && self
+                .filling
+                .is_none_or(|index| self.ring.get(index).is_some_and(|l| l.in_use))
+            && self
+                .next
+                .is_none_or(|(block, mode, wordline)| is_there(block, mode, wordline))
+    }
+
     /// Number of slots that it can hold.
     pub(crate) fn len(&self) -> u32 {
         self.stride * SUPERWORDLINES as u32
@@ -448,5 +470,31 @@ impl WriteBuffer {
     /// Buffer of the first slot of superwordline `superwordline` over all dies.
     pub(crate) fn ring_buffer(&self, superwordline: usize) -> Buf {
         self.ring[superwordline].buffers
+    }
+}
+
+record! {
+    OpenSuperwordline as "superwordline" {
+        block: "superblock",
+        wordline: "wordline",
+        mode: "cell mode of the superblock, in bits a cell",
+        filled ["slots"]: "slots filled",
+        dies_done ["dies"]: "dies that have programmed their part",
+        number: "number in the order in which the superwordlines of the stream were begun",
+        die_done: "for each die, whether it has programmed its part",
+        in_use: "whether the superwordline is in use",
+        buffers: "the first of its slot buffers",
+    }
+}
+
+record! {
+    WriteBuffer as "write buffer" {
+        ring: "its superwordlines",
+        filling: "the superwordline that is being filled",
+        next: "the open superblock with its mode, and the wordline that is begun next",
+        begun: "superwordlines begun so far",
+    } not {
+        layout: "of the configuration",
+        stride: "of the configuration",
     }
 }

@@ -5,6 +5,7 @@
 //! there are pools are erased into another mode beside that: no pool waits for another one or for cleaning, and
 //! cleaning waits for none of them.
 
+use crate::format::record;
 use firstread_core::{CellMode, SuperblockId};
 
 /// Superblocks erased side by side at most: an emptied one, and a free one for each mode.
@@ -82,6 +83,14 @@ impl Erases {
             .map(|erase| erase.block)
     }
 
+    /// Whether what was loaded is of a drive of `blocks` superblocks on `dies` dies.
+    pub(super) fn is_sound(&self, blocks: u32, dies: u16) -> bool {
+        let is_sound = |erase: &Erase| erase.block.0 < blocks && erase.dies_left <= dies;
+        let mut under_way = self.under_way.iter().flatten();
+        let number = under_way.clone().count();
+        under_way.all(is_sound) && number == usize::from(self.number)
+    }
+
     /// Begins to erase `block` on `dies` dies.
     pub(super) fn begin(&mut self, what: Erased, block: SuperblockId, dies: u16) {
         let place = self.place_for(what).expect("an erase may begin");
@@ -113,5 +122,22 @@ impl Erases {
             self.number -= 1;
             failed
         })
+    }
+}
+
+record! {
+    of values Erase as "erase" {
+        block: "superblock",
+        dies_left ["dies"]: "dies that have not erased their part",
+        failed: "whether the erase has failed on a die",
+    }
+}
+
+record! {
+    Erases as "erases" {
+        under_way: "that of an emptied superblock, then those of free ones",
+        number: "erases under way",
+    } not {
+        beside: "of the schemes",
     }
 }

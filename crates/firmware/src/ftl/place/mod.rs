@@ -34,12 +34,11 @@ mod rewrite;
 mod space;
 mod streams;
 mod target;
+mod waiting;
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{
-    Arena, Buf, CellMode, DieId, Lpn, Ns, PageAddr, Ppa, Status, SuperblockId, Wait,
-};
+use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, Ppa, Status, SuperblockId, Wait};
 
 use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
@@ -48,7 +47,6 @@ use crate::observe::{
 };
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
-use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 use bad::BadBlocks;
 pub(crate) use buffer::Program;
@@ -56,7 +54,6 @@ use buffer::{Allocated, Due, NoSlot, WriteBuffer};
 pub(crate) use erases::Erased;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
-pub(crate) use power::Dumped;
 use region_state::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
@@ -65,9 +62,7 @@ pub(crate) use space::Space;
 pub use streams::MOST_STREAMS;
 use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
-
-/// Programs that had not begun when power was cut, in the order in which they are reissued.
-type Waiting = VecDeque<(Purpose, PageAddr)>;
+use waiting::WaitingProgram;
 
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]
@@ -188,7 +183,7 @@ pub(crate) struct Placement {
     /// The superblock opened last, if nobody has asked for it yet.
     opened: Option<SuperblockId>,
     /// Programs to be reissued after a power cut.
-    waiting: Waiting,
+    waiting: VecDeque<WaitingProgram>,
 }
 
 impl Placement {
@@ -223,7 +218,7 @@ impl Placement {
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
             wear: core::array::from_fn(|_| wear.clone()),
             opened: None,
-            waiting: Waiting::with_capacity(plan.programs() as usize),
+            waiting: VecDeque::with_capacity(plan.programs() as usize),
         }
     }
 

@@ -4,43 +4,25 @@
 //! program that was running on a die has torn its wordline: its data are rewritten. Programs that waited are
 //! reissued. An erase is repeated on every die.
 
-use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, Ppa, SuperblockId};
+use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, Ports, Ppa, Spare, SuperblockId};
 
-use super::bad::BadBlocks;
-use super::erases::Erases;
-use super::relocation_state::RelocationState;
-use super::rewrite::RewriteQueue;
-use super::streams::Streams;
-use super::{Placed, Placement, Waiting};
+use super::waiting::WaitingProgram;
+use super::{Placed, Placement};
+use crate::format::{Cursor, Record as _, record};
 use crate::ftl::map::{self, Directory, Table};
-use crate::observe::{RegionId, StreamUse};
+use crate::observe::{RegionId, StreamUse, SuperblockTable};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
-
-/// What a power cut leaves of placement.
-#[derive(Debug)]
-pub(crate) struct Dumped {
-    streams: Streams,
-    rewrites: RewriteQueue,
-    bad: BadBlocks,
-    /// Superblocks opened and filled so far, and whether the drive has reached its end of life.
-    opened: u64,
-    closed: u64,
-    read_only: bool,
-    erases: Erases,
-    /// The superblock being emptied, and the pace of cleaning.
-    relocation: RelocationState,
-    waiting: Waiting,
-}
 
 impl Placement {
     /// Power is cut: records the programs that waited, and queues the data torn by running programs for rewriting.
     /// Returns the number of running programs.
     pub(crate) fn cut(&mut self, shared: &mut Shared, ports: &mut impl Out) -> u32 {
+        self.relocation.cut();
         let waiting = &mut self.waiting;
         shared.schedule.each_waiting(&mut shared.jobs, |job| {
-            if let Purpose::Program { .. } = job.purpose {
-                waiting.push_back((job.purpose, job.at));
+            if let Some(program) = WaitingProgram::of(job) {
+                waiting.push_back(program);
                 // Jobs that are still programs after this loop were running on a die.
                 job.purpose = Purpose::Free;
             }
@@ -61,55 +43,61 @@ impl Placement {
         torn
     }
 
-    /// Counts of valid slots and pins are lost with the power. The recovery counts them again.
-    pub(crate) fn forget_counts(&self, shared: &mut Shared) {
-        for block in (0..shared.blocks.len()).map(SuperblockId) {
-            let info = shared.blocks.info_mut(block);
-            (info.valid_slots, info.pins) = (0, 0);
-        }
-    }
-
     /// Programs that had not begun when power was cut.
     pub(crate) fn waiting_programs(&self) -> u32 {
         self.waiting.len() as u32
     }
 
-    /// The state to be dumped.
-    pub(crate) fn dump(self) -> Dumped {
-        Dumped {
-            streams: self.streams,
-            rewrites: self.rewrites,
-            bad: self.bad,
-            opened: self.space.opened(),
-            closed: self.space.closed,
-            read_only: self.space.read_only,
-            erases: self.space.erases,
-            relocation: self.relocation.after_power_cut(),
-            waiting: self.waiting,
-        }
-    }
-
-    /// Power is back: takes over what was dumped.
-    pub(crate) fn take_dumped(&mut self, dumped: Dumped, shared: &mut Shared) {
-        let Dumped {
-            streams,
-            rewrites,
-            bad,
-            opened,
-            closed,
-            read_only,
-            erases,
-            relocation,
-            waiting,
-        } = dumped;
+    /// After placement and the table of superblocks were loaded: counts what follows from them.
+    pub(crate) fn recount(&mut self, shared: &mut Shared) {
         let geometry = shared.config.geometry;
         let slots_of = |mode: CellMode| geometry.slots_per_superblock(mode);
-        self.space.closed = closed;
-        let blocks = &mut shared.blocks;
-        self.space
-            .recover(opened, read_only, erases, blocks, slots_of);
-        (self.streams, self.rewrites, self.bad) = (streams, rewrites, bad);
-        (self.relocation, self.waiting) = (relocation, waiting);
+        self.space.recount(&mut shared.blocks, slots_of);
+    }
+
+    /// Whether what was loaded names only superblocks, dies, streams and slots that the drive has.
+    pub(crate) fn is_sound(&self, shared: &Shared) -> bool {
+        let (blocks, dies) = (shared.blocks.len(), shared.config.geometry.dies());
+        let streams = self.streams.iter().count();
+        let is_there =
+            |ppa: Ppa| ppa.block().0 < blocks && ppa.slot() < shared.slots_of(shared.config.mode);
+        let has_slot = |(ppa, _): (Ppa, _)| is_there(ppa);
+        let is_failed = |(block, die): &(SuperblockId, DieId)| block.0 < blocks && die.0 < dies;
+        self.streams.iter().all(|buffer| buffer.is_sound(blocks))
+            && self.rewrites.is_sound()
+            && (0..self.rewrites.len()).all(|i| has_slot(self.rewrites.at(i)))
+            && self.bad.failed().all(is_failed)
+            && self.space.erases.is_sound(blocks, dies)
+            && self.relocation.emptying.is_none_or(|e| e.block.0 < blocks)
+            && self
+                .waiting
+                .iter()
+                .all(|program| program.is_sound(streams, blocks, &shared.config.geometry))
+            && shared.blocks.iter().all(|(_, info)| {
+                info.mode <= shared.config.mode
+                    && info.valid_slots <= shared.slots_of(info.mode)
+                    && info
+                        .stream
+                        .is_none_or(|stream| usize::from(stream.0) < streams)
+            })
+    }
+
+    /// Saves which slots the write buffers hold: the buffer of each, and its spare area.
+    pub(crate) fn save_buffers(&self, cursor: &mut Cursor<'_>, ports: &impl Ports) {
+        let held = || (0..).map_while(|i| self.dumped_at(i)).flatten();
+        let mut len = match cursor.counts_most() {
+            true => self.streams.plan().all_slot_buffers(),
+            false => held().count() as u32,
+        };
+        len.transfer(cursor);
+        if cursor.counts_most() {
+            let mut slot = (Buf(0), Option::<Spare>::None);
+            return (0..len).for_each(|_| slot.transfer(cursor));
+        }
+        for (_, mut buf) in held() {
+            buf.transfer(cursor);
+            ports.buffered(buf).transfer(cursor);
+        }
     }
 
     /// Number of wordlines of `block` that were begun, if `block` is being filled.
@@ -141,25 +129,6 @@ impl Placement {
         (self.held_by_host().count() + of_host.count()) as u32
     }
 
-    /// Counts the valid slots of every superblock again.
-    pub(crate) fn count_valid<M: Arena>(&self, table: &Table<M>, shared: &mut Shared) {
-        let blocks = &mut shared.blocks;
-        for block in (0..blocks.len()).map(SuperblockId) {
-            blocks.info_mut(block).valid_slots = 0;
-        }
-        let directory = &table.directory;
-        for page in 0..directory.len() {
-            if let Some(ppa) = directory.place_of(page) {
-                blocks.info_mut(ppa.block()).valid_slots += 1;
-            }
-        }
-        for (_, run) in table.map.runs() {
-            if let Some(ppa) = run.ppa {
-                blocks.info_mut(ppa.block()).valid_slots += run.pages;
-            }
-        }
-    }
-
     /// Continues after a recovery. Returns the superblocks whose erase was interrupted; they are erased again on
     /// every die.
     pub(crate) fn restart(
@@ -180,10 +149,10 @@ impl Placement {
 
     /// Queues the next program that waited for the recovery, if any. Returns its die.
     pub(crate) fn push_waiting(&mut self, now: Ns, shared: &mut Shared) -> Option<DieId> {
-        let (purpose, at) = self.waiting.pop_front()?;
+        let program = self.waiting.pop_front()?;
         self.space.programs += 1;
-        shared.push_change(now, purpose, at);
-        Some(at.die)
+        shared.push_change(now, program.purpose(), program.at);
+        Some(program.at.die)
     }
 }
 
@@ -237,6 +206,7 @@ impl Placement {
     pub(crate) fn lose_unsafe<M: Arena>(
         &mut self,
         table: &mut Table<M>,
+        blocks: &mut SuperblockTable,
         ports: &mut impl Out,
         mut changed: impl FnMut(Lpn, &Directory),
     ) -> u32 {
@@ -252,6 +222,10 @@ impl Placement {
                     && table.lies_at(lpn, ppa)
                 {
                     table.map.set(lpn, older);
+                    blocks.info_mut(ppa.block()).valid_slots -= 1;
+                    if let map::Mapping::At(older) = older {
+                        blocks.info_mut(older.block()).valid_slots += 1;
+                    }
                     changed(lpn, &table.directory);
                     ports.lost(lpn);
                     goes_back = true;
@@ -273,13 +247,30 @@ impl Placement {
     }
 }
 
+record! {
+    Placement as "placement" {
+        space: "superblocks opened and filled, and erases",
+        relocation: "what relocation has in progress",
+        streams: "write buffers",
+        rewrites: "slots to be written again",
+        bad: "bad blocks and spares",
+        waiting: "programs that had not begun",
+    } not {
+        area: "a region's scheme learns anew which pages are hot; data stay where they are",
+        region: "waits are lost, and every slot counts as one that moves have written",
+        older: "slots that a volatile cache would lose are lost already",
+        wear: "the schemes of wear leveling look at the superblocks anew",
+        opened: "of one call",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
 
     use super::*;
     use crate::ftl::place::Erased;
-    use crate::ftl::tests::{SLOTS, Silent, drive, drive_with, fill};
+    use crate::ftl::tests::{SLOTS, drive, drive_with, fill, restarted};
     use crate::observe::{PoolId, RegionId, StreamId};
 
     /// Over a power cut a superblock keeps the name of its stream, and names its pool as the schemes that go on have pools:
@@ -287,16 +278,15 @@ mod tests {
     #[test]
     fn powerloss_a_superblock_names_its_stream_and_its_pool() {
         let capacity = 8 * u64::from(SLOTS);
-        let mut drive = drive(20, capacity, 0);
+        let mut drive = drive_with(20, capacity, 0, ("area", "differential"));
         fill(&mut drive, 12, 40);
         let store = &mut drive.lower.store;
         let opened = [StreamId::HOST, StreamId::MOVE].map(|stream| {
             assert!(store.place.open(Ns::ZERO, stream, &mut store.shared));
             (stream, store.place.opened().expect("one was opened"))
         });
-        let dump = drive.dump(&mut Silent::default());
-        let mut next = drive_with(20, capacity, 0, ("area", "differential"));
-        next.begin_recovery(dump);
+        let next = drive_with(20, capacity, 0, ("area", "differential"));
+        let next = restarted(drive, next);
         let (place, blocks) = (&next.lower.store.place, &next.lower.store.shared.blocks);
         for (stream, block) in opened {
             assert_eq!(blocks.info(block).stream, Some(stream));

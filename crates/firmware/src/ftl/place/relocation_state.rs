@@ -5,6 +5,7 @@
 
 use firstread_core::{CellMode, SuperblockId, Wait};
 
+use crate::format::record;
 use crate::observe::{ModeSet, Owner};
 
 /// Fractions of a slot in which due moves are counted: the pace may be less than one move for each host slot.
@@ -210,13 +211,53 @@ impl RelocationState {
     }
 
     /// Power was cut: the superblock being emptied and the pace stay; everything else is lost.
-    pub(crate) fn after_power_cut(self) -> RelocationState {
-        RelocationState {
+    pub(crate) fn cut(&mut self) {
+        *self = RelocationState {
             emptying: self.emptying.map(Evacuation::restarted),
             plan_anew: self.plan_anew,
             written_before: self.written_before,
-            ..RelocationState::new(self.pace)
+            ..RelocationState::new(self.pace.clone())
         }
+    }
+}
+
+record! {
+    of values Evacuation as "evacuation" {
+        owner: "what the data are moved for",
+        block: "superblock",
+        opened: "number of its opening",
+        mode: "cell mode to erase it into, in bits a cell",
+        mp_page: "next multi-plane page to look at",
+        mp_pages: "multi-plane pages of the superblock",
+        shrinks ["slots"]: "slots that the drive loses by the change of mode",
+    }
+}
+
+record! {
+    Pace as "pace of cleaning" {
+        due ["1/256 slots"]: "moves due",
+        per_host_slot ["1/256 slots"]: "moves that become due with each host slot",
+        until_update ["slots"]: "host slots until the pace is updated",
+    } not {
+        most_due: "of the configuration",
+        update_after: "of the configuration",
+    }
+}
+
+record! {
+    RelocationState as "relocation" {
+        emptying: "the superblock being emptied",
+        pace: "the pace of cleaning",
+        plan_anew: "whether victims have to be planned anew",
+        written_before ["slots, map pages"]: "written when the host opened its last two superblocks",
+    } not {
+        moves: "moves in flight are lost",
+        moves_reading: "moves in flight are lost",
+        asked: "requests that have not begun are lost",
+        host_waits: "commands are lost",
+        slots_before: "commands are lost",
+        map_waits: "commands are lost",
+        wanted: "found again by the next copy",
     }
 }
 
@@ -310,7 +351,8 @@ mod tests {
         (relocation.moves, relocation.moves_reading, relocation.asked) = (4, 3, 2);
         relocation.host_waits.set(Wait::Cleaning, true);
         relocation.map_waits.set(Wait::Superblock, true);
-        let relocation = relocation.after_power_cut();
+        let mut relocation = relocation;
+        relocation.cut();
         assert!(relocation.pace.is_due());
         assert_eq!(
             relocation.emptying.map(|e| (e.block, e.mp_page)),

@@ -11,6 +11,7 @@
 
 use alloc::boxed::Box;
 
+use crate::format::record;
 use firstread_core::{Buf, Ppa, SuperblockId};
 
 /// The slots to be rewritten: a ring with one buffer per entry.
@@ -40,6 +41,12 @@ impl RewriteQueue {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Whether the entries that were loaded are those of the ring.
+    pub(super) fn is_sound(&self) -> bool {
+        let places = self.slots.len() as u32;
+        self.len <= places && self.oldest < places.max(1)
     }
 
     /// Number of slots that wait to be written again.
@@ -102,5 +109,15 @@ impl RewriteQueue {
     pub(crate) fn holds(&self, ppa: Ppa) -> Option<Buf> {
         let mut held = self.held();
         held.find_map(|(there, buf)| (there == ppa).then_some(buf))
+    }
+}
+
+record! {
+    RewriteQueue as "rewrite queue" {
+        slots: "the intended slot of each entry of the ring",
+        oldest: "entry that has waited longest",
+        len ["slots"]: "entries in use",
+    } not {
+        first_buf: "of the configuration",
     }
 }

@@ -6,6 +6,7 @@ use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockI
 
 use super::erases::{Erased, Erases};
 use super::{Placement, Pools, StreamPlan};
+use crate::format::record;
 use crate::ftl::map::Table;
 use crate::observe::{
     PoolId, RegionId, Regions, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer,
@@ -119,17 +120,13 @@ impl Space {
         self.opened
     }
 
-    /// Takes over what was dumped, and counts free superblocks in the table `blocks`, where each superblock names its
-    /// pool anew: the table may be of schemes with other pools.
-    pub(crate) fn recover(
+    /// Counts free superblocks in the table `blocks` that was loaded, where each superblock names its pool anew: the table
+    /// may be of schemes with other pools.
+    pub(crate) fn recount(
         &mut self,
-        opened: u64,
-        read_only: bool,
-        erases: Erases,
         blocks: &mut SuperblockTable,
         slots: impl Fn(CellMode) -> u32,
     ) {
-        (self.opened, self.read_only, self.erases) = (opened, read_only, erases);
         self.pools.assign(blocks);
         self.pools = self.pools.counted(blocks, &slots);
         let used = || {
@@ -430,6 +427,26 @@ impl Placement {
         }
         self.look_at_regions(shared);
         Some(block)
+    }
+}
+
+record! {
+    Space as "space" {
+        opened: "superblocks opened so far",
+        closed: "superblocks filled so far",
+        read_only: "whether the drive has stopped taking writes",
+        erases: "superblocks being erased",
+    } not {
+        pools: "counted again from the superblocks",
+        physical_slots: "counted again from the superblocks",
+        reserved: "moves in flight are lost",
+        capacity_slots: "of the configuration",
+        needed_slots: "of the configuration",
+        least_spare: "of the configuration",
+        largest_slots: "of the configuration",
+        programs: "programs that waited are queued again",
+        failed: "counted again from the superblocks",
+        is_short: "every restart assumes that the reserve was used",
     }
 }
 

@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 use firstread_core::{Buf, CellMode, Geometry, Layout, Ppa, SuperblockId};
 
 use super::buffer::{Allocated, NoSlot, SUPERWORDLINES, WriteBuffer};
+use crate::format::record;
 use crate::observe::{
     ModeSet, StreamBuffer, StreamId, StreamRow, StreamUse, SuperblockInfo, Writer,
 };
@@ -479,5 +480,17 @@ impl Streams {
     /// Superblocks of the wordlines in all buffers.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
         self.buffers.iter().flat_map(WriteBuffer::blocks)
+    }
+}
+
+record! {
+    Streams as "write buffers" {
+        buffers: "the write buffer of each stream",
+    } not {
+        shared: "of the configuration",
+        plan: "of the schemes",
+        map: "of the schemes",
+        cold: "of the schemes",
+        read_often: "of the schemes",
     }
 }

@@ -33,9 +33,10 @@ use alloc::collections::VecDeque;
 use firstread_core::{Arena, CellMode, Geometry, Lpn, Ns, Ppa, SuperblockId};
 
 use crate::config::Config;
+use crate::format::record;
 use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Future, ModeSet, Owner, RegionId, SuperblockUse};
+use crate::observe::{Future, ModeSet, Owner, RegionId, SuperblockTable, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::policy::refresh::{AnyRefresh, Refresh};
@@ -103,9 +104,6 @@ pub(crate) struct Relocate {
     keep_slots: u64,
 }
 
-/// What a power cut leaves of relocation: the victims planned by cleaning.
-pub(crate) type Dumped = Gc;
-
 impl Relocate {
     /// For a drive of `config`.
     pub(crate) fn new(
@@ -153,14 +151,9 @@ impl Relocate {
         self.gc.victim()
     }
 
-    /// Power is cut. Returns what is left.
-    pub(crate) fn dump(self) -> Dumped {
-        self.gc
-    }
-
-    /// Power is back: takes over what was dumped.
-    pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
-        self.gc.take_dumped(dumped);
+    /// Whether what was loaded names only superblocks that there are.
+    pub(crate) fn is_sound(&self, blocks: &SuperblockTable) -> bool {
+        self.gc.is_sound(blocks.len())
     }
 
     /// Relocation may have work: wake it soon.
@@ -311,6 +304,28 @@ fn is_moving(ppa: Ppa, shared: &Shared) -> bool {
         job.at == at
             && matches!(job.purpose, Purpose::Move { slots, .. } if slots >> mp_page_slot & 1 != 0)
     })
+}
+
+record! {
+    Relocate as "relocation of data" {
+        gc: "garbage collection",
+    } not {
+        asked: "requests that have not begun are lost; wear leveling and refresh ask again",
+        for_room: "room is asked for again by the next page",
+        pages: "requests that have not begun are lost",
+        arrived: "moves in flight are lost",
+        waits_for_buffer: "moves in flight are lost",
+        window: "of the configuration",
+        again: "every restart wakes relocation",
+        lacks_headroom: "of one turn",
+        unblocks_writes: "of one turn",
+        cell_mode: "the scheme learns anew which pages are hot; data stay where they are",
+        copies: "of the schemes",
+        sees_every_read: "of the schemes",
+        refresh: "the scheme counts anew what the superblocks' records do not count",
+        most_senses: "of the schemes",
+        keep_slots: "of the configuration",
+    }
 }
 
 #[cfg(test)]

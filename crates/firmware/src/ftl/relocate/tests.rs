@@ -4,6 +4,7 @@ use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId, Wait};
 
 use super::victims::{Gc, MOST_PLANNED};
 use super::{Busy, PAGES};
+use crate::format::{Cursor, Record as _};
 use crate::ftl::place::{Item, Why};
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_of, drive_with, emptying, fill, geometry, setup,
@@ -444,7 +445,9 @@ fn powerloss_another_scheme_chooses_victims_after_a_restart() {
     let chosen = |drive: &mut Drive| drive.relocate.worth_cleaning(&mut drive.lower.store);
     assert_eq!(chosen(&mut old), Some(SuperblockId(0)));
     old.relocate.gc.chosen = 5;
-    new.relocate.take_dumped(old.relocate.dump());
+    let mut dump = [0; 1 << 10];
+    old.relocate.transfer(&mut Cursor::saving(&mut dump));
+    new.relocate.transfer(&mut Cursor::loading(&dump));
     assert_eq!(chosen(&mut new), Some(SuperblockId(1)));
     assert_eq!(new.relocate.gc.chosen, 5);
 }

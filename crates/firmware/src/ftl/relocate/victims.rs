@@ -2,6 +2,7 @@
 
 use firstread_core::SuperblockId;
 
+use crate::format::record;
 use crate::observe::{MOST_REGIONS, RegionId};
 use crate::policy::gc_victim::AnyGcVictim;
 
@@ -33,17 +34,9 @@ impl Gc {
         }
     }
 
-    /// Power is back: takes over what was `dumped`. The scheme is this firmware's, which may be another one.
-    pub(super) fn take_dumped(&mut self, dumped: Gc) {
-        let Gc {
-            victim: _,
-            chosen,
-            planned,
-            planned_count,
-            consider_wear,
-        } = dumped;
-        (self.chosen, self.planned, self.planned_count) = (chosen, planned, planned_count);
-        self.consider_wear = consider_wear;
+    /// Whether the planned victims are of `blocks` superblocks.
+    pub(super) fn is_sound(&self, blocks: u32) -> bool {
+        self.planned_count <= MOST_PLANNED && self.planned.iter().all(|block| block.0 < blocks)
     }
 
     /// The scheme's instance for the drive's own region, which cleaning for the host asks.
@@ -70,5 +63,16 @@ impl Gc {
             self.planned.copy_within(at + 1..self.planned_count, at);
             self.planned_count -= 1;
         }
+    }
+}
+
+record! {
+    Gc as "garbage collection" {
+        chosen: "victims chosen so far",
+        planned: "planned victims",
+        planned_count: "planned victims that count",
+        consider_wear: "for each region, whether its wear has changed since wear leveling looked at it",
+    } not {
+        victim: "of the schemes",
     }
 }

@@ -27,6 +27,7 @@ use firstread_core::{
 };
 
 use super::ReadLevels;
+use crate::format::{self, Blank, Cursor, record};
 use crate::log::Record;
 use crate::observe::{
     Outcome, Probe, ProbeResult, ReadCtx, SuperblockInfo, SuperblockTable, SuperblockUse,
@@ -137,8 +138,6 @@ struct Visit {
     block: SuperblockId,
     programmed_at: Ns,
     page: u8,
-    /// Random stream for the choice of pages.
-    stream: Stream,
     /// The die of the unit; none if the unit is the whole superblock.
     die: Option<DieId>,
     phase: Phase,
@@ -179,6 +178,7 @@ pub struct BlockCalibration {
 
     rate_limit: RateLimit,
     stream: Stream,
+    /// Visits begun, the current one among them.
     drawn: u64,
     visit: Option<Visit>,
 }
@@ -267,13 +267,11 @@ impl BlockCalibration {
         let turn = &mut self.turns[block.0 as usize][page as usize];
         let die = (self.units > 1).then_some(DieId(*turn));
         *turn = (*turn + 1) % self.units as u16;
-        let stream = self.stream.at(self.drawn);
-        self.drawn += 1;
+        self.drawn = self.drawn.wrapping_add(1);
         Some(Visit {
             block,
             programmed_at: blocks.info(block).programmed_at,
             page,
-            stream,
             die,
             phase: Phase::Find {
                 step: None,
@@ -285,7 +283,7 @@ impl BlockCalibration {
     /// Page `i` of a visit, with its plane. The pages are spread evenly over the layers, from a random first
     /// one.
     fn page(&self, visit: &Visit, i: u8) -> (PageAddr, u8) {
-        let (g, s) = (&self.geometry, visit.stream);
+        let (g, s) = (&self.geometry, self.stream.at(self.drawn.wrapping_sub(1)));
         let wordlines = g.wordlines_per_block as u64;
         let apart = wordlines * i as u64 / self.pages as u64;
         let drawn = s.at(1 + i as u64);
@@ -382,6 +380,26 @@ impl BlockCalibration {
             self.rate.drift(now, info);
     }
 
+    /// Whether what was loaded can be.
+    pub(super) fn is_sound(&self) -> bool {
+        let entries = self.tables.factory_len;
+        let mut turns = self.turns.as_flattened().iter();
+        self.kept.iter().all(|kept| kept.nearest < entries)
+            && turns.all(|&turn| usize::from(turn) < self.units)
+            && self.visit.is_none_or(|visit| self.may_visit(&visit))
+    }
+
+    fn may_visit(&self, visit: &Visit) -> bool {
+        let entries = self.tables.factory_len;
+        let phase = match visit.phase {
+            Phase::Find { step, from } => from < entries && step.is_none_or(|step| step < entries),
+            Phase::Refine(search) => search.is_sound(),
+        };
+        let die = visit.die.is_none_or(|die| usize::from(die.0) < self.units);
+        let page = visit.page < self.tables.mode.bits();
+        visit.block.0 < self.geometry.blocks_per_plane && die && page && phase
+    }
+
     fn forget(&mut self, block: SuperblockId) {
         let from = block.0 as usize * self.units;
         if let Some(kept) = self.kept.get_mut(from..from + self.units) {
@@ -471,5 +489,67 @@ impl ReadLevels for BlockCalibration {
         {
             self.visit = self.read(now, blocks.info(visit.block), visit, tried, outcome);
         }
+    }
+}
+
+record! {
+    Kept as "levels of a unit" {
+        levels ["dac"]: "offsets from the factory default",
+        nearest: "entry of the retry table closest to them",
+    }
+}
+
+/// A search of one of its kinds has as many bytes as of the other.
+impl format::Record for Phase {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        let (mut step, mut from, mut search) = match *self {
+            Phase::Find { step, from } => (step, from, None),
+            Phase::Refine(search) => (None, 0, Some(search)),
+        };
+        search.transfer(cursor);
+        step.transfer(cursor);
+        from.transfer(cursor);
+        *self = match search {
+            Some(search) => Phase::Refine(search),
+            None => Phase::Find { step, from },
+        };
+    }
+}
+
+impl Blank for Phase {
+    const BLANK: Phase = Phase::Find {
+        step: None,
+        from: 0,
+    };
+}
+
+record! {
+    of values Visit as "calibration in progress" {
+        block: "superblock",
+        programmed_at ["ns"]: "time at which its data were programmed",
+        page: "page type",
+        die: "die of the unit; none if the unit is the superblock",
+        phase: "the comparison of offsets, once it has begun; step of the walk over the retry table, and entry where it began",
+    }
+}
+
+record! {
+    BlockCalibration as "block-calibration" {
+        kept: "levels of each unit",
+        calibrated_at ["1/65536 doublings"]: "drift of each superblock and page type when it was last calibrated",
+        turns: "next die of each superblock, by page type",
+        rate_limit: "when the next background read may be made",
+        drawn: "calibrations begun",
+        visit: "the calibration in progress",
+    } not {
+        tables: "of the configuration",
+        geometry: "of the configuration",
+        units: "of the configuration",
+        weights: "of the configuration",
+        rate: "of the configuration",
+        pages: "of the configuration",
+        step: "of the configuration",
+        max_moves: "of the configuration",
+        stream: "of the configuration",
     }
 }

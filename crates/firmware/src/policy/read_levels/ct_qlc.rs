@@ -38,6 +38,8 @@ use crate::voltage::selector::Selector;
 use crate::voltage::tables::ENTRIES;
 use crate::voltage::valley::{WindowScale, window};
 
+mod record;
+
 pub const SCHEME: Scheme = Scheme {
     name: "ct-qlc",
     summary: "three entries a group, each group verified every 5 h, sorted by fail ratio, valleys tracked",
@@ -315,7 +317,8 @@ impl CtQlc {
     /// fails more often than the best active one.
     fn on_validated(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
         let tallies = self.group_levels.trial.tallies();
-        let reads = self.tracking.reads() + self.group_levels.trial.reads();
+        let reads = self.tracking.reads();
+        let reads = reads.saturating_add(self.group_levels.trial.reads());
         let best = |t: &[EntryTally; ENTRIES]| t[ascending(t)[0] as usize];
         let (before, after) = (best(&self.verified), best(&tallies));
         if after.rank() > before.rank() {

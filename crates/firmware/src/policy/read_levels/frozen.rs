@@ -10,6 +10,7 @@ use firstread_core::{Levels, Ns, SuperblockId};
 
 use super::ReadLevels;
 use super::params::{FROZEN, group_levels};
+use crate::format::record;
 use crate::log::Record;
 use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
 use crate::policy::Setup;
@@ -38,6 +39,17 @@ impl Frozen {
             group_levels: group_levels(setup, values, false, 1),
         }
     }
+    /// Tables of the scheme.
+    #[cfg(test)]
+    pub(super) fn tables_mut(&mut self) -> &mut crate::voltage::tables::TableManager {
+        &mut self.group_levels.selector.tables
+    }
+
+    /// After it was loaded: derives what a dump does not keep. Returns whether what was loaded can be.
+    pub(super) fn complete(&mut self) -> bool {
+        self.group_levels.complete()
+    }
+
     /// Groups and tables of the scheme.
     pub fn selector(&self) -> &Selector {
         &self.group_levels.selector
@@ -86,5 +98,11 @@ impl ReadLevels for Frozen {
     }
     fn groups(&self) -> Option<&BlockGroups> {
         Some(&self.group_levels.selector.groups)
+    }
+}
+
+record! {
+    Frozen as "frozen" {
+        group_levels: "levels by group",
     }
 }

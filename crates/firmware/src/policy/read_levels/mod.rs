@@ -11,6 +11,7 @@
 //! Background: whenever `due() <= now` and no background read is in flight, `probe` may return one. Its
 //! result comes back through `on_probe` before the next. Nothing here allocates after `new`.
 
+use crate::format;
 use crate::log::Record;
 use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
 use firstread_core::voltage::BlockGroups;
@@ -59,3 +60,37 @@ axis! {
     fn groups(&self) -> Option<&BlockGroups>;
     fn footprint(&self) -> Option<Footprint>;
 }
+
+/// The scheme that there is: which one it is follows from the configuration.
+impl format::Record for AnyReadLevels {
+    fn transfer(&mut self, cursor: &mut format::Cursor<'_>) {
+        use AnyReadLevels as Any;
+        match self {
+            Any::Frozen(s) => s.transfer(cursor),
+            Any::CtQlc(s) => s.transfer(cursor),
+            Any::SimilarPage(s) => s.transfer(cursor),
+            Any::BlockCalibration(s) => s.transfer(cursor),
+            Any::SentinelCells(s) => s.transfer(cursor),
+            // They learn nothing.
+            Any::Factory(_) | Any::OptimalGroup(_) | Any::Optimal(_) => {}
+        }
+        if !cursor.is_loading() || cursor.has_fault() {
+            return;
+        }
+        let is_sound = match self {
+            Any::Frozen(s) => s.complete(),
+            Any::CtQlc(s) => s.complete(),
+            Any::SimilarPage(s) => s.is_sound(),
+            Any::BlockCalibration(s) => s.is_sound(),
+            // Any offset will do.
+            Any::SentinelCells(_) => true,
+            Any::Factory(_) | Any::OptimalGroup(_) | Any::Optimal(_) => true,
+        };
+        if !is_sound {
+            cursor.fault();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,7 @@ use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{Levels, Ns, SuperblockId};
 
 use super::ReadLevels;
+use crate::format::record;
 use crate::observe::{Outcome, ReadCtx, SuperblockTable};
 use crate::policy::Setup;
 use crate::voltage::selector::outward;
@@ -209,5 +210,16 @@ impl ReadLevels for SentinelCells {
 
     fn spare_ppm(&self) -> u32 {
         self.spare_ppm
+    }
+}
+
+record! {
+    SentinelCells as "sentinel-cells" {
+        kept ["dac"]: "sentinel offsets of the last successful read of each superblock, by page type, if reads start with them",
+    } not {
+        tables: "of the configuration",
+        spare_ppm: "of the configuration",
+        inferences: "of the configuration",
+        tune: "of the configuration",
     }
 }

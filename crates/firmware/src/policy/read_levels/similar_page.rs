@@ -25,6 +25,7 @@ use firstread_core::{
 };
 
 use super::ReadLevels;
+use crate::format::{self, Cursor, record};
 use crate::log::Record;
 use crate::observe::{
     Outcome, Probe, ProbeResult, ReadCtx, SuperblockInfo, SuperblockTable, SuperblockUse,
@@ -224,6 +225,21 @@ impl SimilarPage {
         }
     }
 
+    /// Whether what was loaded can be.
+    pub(super) fn is_sound(&self) -> bool {
+        let Some(patrol) = &self.patrol else {
+            return true;
+        };
+        let (g, entries) = (&self.geometry, self.tables.factory_len);
+        patrol.at.block.0 < g.blocks_per_plane
+            && u32::from(patrol.at.die.0) < g.dies() as u32
+            && patrol.at.wordline < g.wordlines_per_block
+            && patrol.at.page.0 < self.tables.mode.bits()
+            && patrol.plane < g.planes
+            && patrol.step < entries
+            && patrol.note < entries
+    }
+
     /// Draws a random page of the full superblocks.
     fn draw(&mut self, blocks: &SuperblockTable) -> Option<Patrol> {
         let mode = self.tables.mode;
@@ -231,7 +247,7 @@ impl SimilarPage {
             info.usage == SuperblockUse::Full && info.mode == mode
         };
         let stream = self.stream.at(self.drawn);
-        self.drawn += 1;
+        self.drawn = self.drawn.wrapping_add(1);
         let full = blocks.iter().filter(fits).count() as u64;
         let (block, info) = blocks
             .iter()
@@ -379,5 +395,43 @@ impl ReadLevels for SimilarPage {
         if patrol.step < self.tables.factory_len {
             self.patrol = Some(patrol);
         }
+    }
+}
+
+impl format::Record for Stored {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        self.0.transfer(cursor);
+        if *self != Stored::NONE && self.0 >> 6 == 0 {
+            cursor.fault();
+        }
+    }
+}
+
+record! {
+    of values Patrol as "background read with its retries" {
+        at: "page",
+        plane: "plane",
+        programmed_at ["ns"]: "time at which its data were programmed",
+        step: "step of the read",
+        note: "entry with which the read started",
+    }
+}
+
+record! {
+    SimilarPage as "similar-page" {
+        kept: "the entry that last worked for each key, in the lower 6 bits, and the age of the data in h plus one; 0 for none",
+        wider: "the same for each superblock, if a miss falls back to it",
+        rate_limit: "when the next background read may be made",
+        drawn: "pages drawn at random",
+        patrol: "the background read in progress, with its retries",
+    } not {
+        tables: "of the configuration",
+        layer_of: "of the configuration",
+        geometry: "of the configuration",
+        key: "of the configuration",
+        layers: "of the configuration",
+        stale_after: "of the configuration",
+        quantum: "of the configuration",
+        stream: "of the configuration",
     }
 }

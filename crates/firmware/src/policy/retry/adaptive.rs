@@ -8,6 +8,7 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
 use super::short_sense::{MarginTracker, RULE, ShortSense};
+use crate::format::record;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
@@ -42,5 +43,11 @@ impl Retry for Adaptive {
     fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
         self.margin_tracker
             .on_read(ctx, entry, used_short_sense, outcome);
+    }
+}
+
+record! {
+    Adaptive as "adaptive" {
+        margin_tracker: "margins of reads",
     }
 }

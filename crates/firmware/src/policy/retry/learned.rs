@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 
 use firstread_core::sensing::PRE_PERMILLE;
 
+use crate::format::{Cursor, Record, record};
 use crate::observe::ReadCtx;
 
 /// Times that a step may have: the default, and those of the table.
@@ -59,6 +60,17 @@ impl Class {
         plan: [0; ENTRIES],
         since: 0,
     };
+
+    /// Whether no read has taught, and none was to.
+    fn is_new(&self) -> bool {
+        self.since == 0 && self.ends.iter().all(|&n| n == 0)
+    }
+
+    /// Whether what was loaded can be.
+    fn is_sound(&self) -> bool {
+        let mut plan = self.plan.iter();
+        self.since < LESSON_EVERY && plan.all(|&time| usize::from(time) < TIMES)
+    }
 
     /// A read without short steps ended with entry `entry`, `margin_bits` below the capability.
     pub(super) fn ended(&mut self, entry: u8, margin_bits: u16) {
@@ -183,6 +195,45 @@ impl Learned {
 
     pub(super) fn class_mut(&mut self, ctx: &ReadCtx) -> &mut Class {
         &mut self.0[index(ctx)]
+    }
+}
+
+record! {
+    Class as "reads of a class" {
+        ends ["reads"]: "reads by the entry that they ended with",
+        margins ["reads"]: "reads by the margin of their last step",
+        plan: "time of the step of each entry",
+        since ["reads"]: "reads with retries since one last taught",
+    }
+}
+
+/// The number of classes that are not as new, and each of them after its index.
+impl Record for Learned {
+    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        let most = cursor.counts_most();
+        let is_kept = |class: &Class| most || !class.is_new();
+        let mut kept = self.0.iter().filter(|class| is_kept(class)).count();
+        kept.transfer(cursor);
+        let mut next = 0;
+        for _ in 0..kept {
+            if !cursor.is_loading() {
+                let mut left = self.0.iter().skip(next);
+                next += left.position(is_kept).unwrap_or(0);
+            }
+            let mut at = next as u16;
+            at.transfer(cursor);
+            let Some(class) = self.0.get_mut(usize::from(at)) else {
+                return cursor.fault();
+            };
+            class.transfer(cursor);
+            if !class.is_sound() {
+                cursor.fault();
+            }
+            if cursor.has_fault() {
+                return;
+            }
+            next = usize::from(at) + 1;
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! replace those of `read_levels` from the first retry on, sensed for `own_sense`. `short_sense` is called for each step before it is
 //! issued. `on_read` reports how a read ended, and whether it had short steps.
 
+use crate::format;
 use crate::observe::{Outcome, ReadCtx};
 use firstread_core::Levels;
 
@@ -43,3 +44,18 @@ axis! {
     #[inline]
     fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome);
 }
+
+/// The scheme that there is: which one it is follows from the configuration.
+impl format::Record for AnyRetry {
+    fn transfer(&mut self, cursor: &mut format::Cursor<'_>) {
+        match self {
+            AnyRetry::Adaptive(s) => s.transfer(cursor),
+            AnyRetry::PipelinedAdaptive(s) => s.transfer(cursor),
+            // They learn nothing.
+            AnyRetry::Sequential(_) | AnyRetry::Pipelined(_) | AnyRetry::SingleStep(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 use super::Retry;
 use super::pipelined::{FROM, HOLD, Pipelined};
 use super::short_sense::{MarginTracker, RULE, ShortSense};
+use crate::format::record;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
@@ -51,5 +52,13 @@ impl Retry for PipelinedAdaptive {
     fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
         self.margin_tracker
             .on_read(ctx, entry, used_short_sense, outcome);
+    }
+}
+
+record! {
+    PipelinedAdaptive as "pipelined-adaptive" {
+        margin_tracker: "margins of reads",
+    } not {
+        pipelined: "of the configuration",
     }
 }

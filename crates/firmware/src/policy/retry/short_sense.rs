@@ -24,6 +24,7 @@ use firstread_core::params::{Param, Values};
 use firstread_core::sensing::{PRE_PERMILLE, SafeSense, SensingTable};
 
 use super::learned::{Learned, TIMES};
+use crate::format::record;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::{ReadTime, Setup};
 
@@ -178,6 +179,18 @@ impl MarginTracker {
             self.table.safe(self.temperature_c, ctx.pe_cycles, ctx.age);
         let (longest, shortest) = PUBLISHED_PERMILLE;
         pre_permille.clamp(shortest, longest)
+    }
+}
+
+record! {
+    MarginTracker as "margins" {
+        learned: "classes of reads that have taught",
+    } not {
+        table: "of the configuration",
+        temperature_c: "of the configuration",
+        rule: "of the configuration",
+        time: "of the configuration",
+        pipelined: "of the configuration",
     }
 }
 

@@ -2,12 +2,16 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use firstread_core::params::Param;
-use firstread_core::{CellMode, Ns, Stream, SuperblockId};
+use firstread_core::{
+    CellMode, DieId, Levels, Ns, PageAddr, PageType, SenseMode, Stream, SuperblockId,
+};
 
-use super::ByMode;
+use super::{Asked, ByMode};
+use crate::format::{Cursor, Record};
 use crate::ftl::tests::{geometry, setup};
 use crate::observe::{Outcome, Probe, ProbeResult, SuperblockTable, SuperblockUse};
 use crate::policy::read_levels::{AXIS, AnyReadLevels, ReadLevels};
@@ -81,7 +85,7 @@ fn change(blocks: &mut SuperblockTable, now: Ns, opened: u64, s: Stream) -> Supe
 /// A result of `probe` as chance draws it.
 fn result_of(probe: &Probe, s: Stream) -> ProbeResult {
     match probe.mode {
-        firstread_core::SenseMode::Hard => {
+        SenseMode::Hard => {
             let failed = u64::from(s.at(0).below(4) == 0);
             ProbeResult::Decoded(Outcome {
                 wanted: 0b1111,
@@ -199,4 +203,116 @@ fn model_the_instance_of_another_mode_is_told_what_its_scheme_alone_is_told() {
     assert!(probes > 100, "{probes} background reads in the other mode");
     let rare = [powered, again, stopped];
     assert!(rare.iter().all(|n| *n > 20), "{rare:?}");
+}
+
+/// The instances of both modes, and the background read in flight, outlive a cut of power.
+#[test]
+fn model_a_dump_keeps_the_instance_of_each_mode() {
+    let transfer = |by_mode: &mut ByMode<_>, probe: &mut Option<Asked>, cursor: &mut Cursor<'_>| {
+        by_mode.transfer(cursor);
+        probe.transfer(cursor);
+    };
+    let (mut started, mut in_flight) = (0, 0);
+    for seed in 0..40 {
+        let s = Stream::new(seed).named("dump by mode");
+        let name = ["block-calibration", "similar-page"][seed as usize % 2];
+        let [own, other] = schemes(name, &[]);
+        let new = || ByMode::new(OWN, own.clone(), core::iter::once((OTHER, other.clone())));
+        let (mut by_mode, mut probe) = (new(), None);
+        let mut blocks = SuperblockTable::new(SUPERBLOCKS, OWN);
+        let mut now = Ns(1);
+        by_mode.start(now, &blocks);
+        for i in 0..s.at(0).below(120) {
+            let draw = s.at(i).named("step");
+            if draw.at(0).below(8) == 0 {
+                now.0 += draw.at(1).below(3_600_000_000_000);
+                let block = change(&mut blocks, now, i, draw.at(2));
+                by_mode.on_block(now, block, &blocks, true);
+            }
+            now = now.max(by_mode.due().min(Ns(now.0 + 60_000_000_000)));
+            let log = &mut |_| {};
+            if let Some((mode, probe)) = probe.take() {
+                let result = result_of(&probe, draw.at(3));
+                let levels = by_mode.of(mode);
+                levels.on_probe(now, &probe, &result, &blocks, log);
+            } else if let Some(mode) = by_mode.next_due(now) {
+                probe = by_mode
+                    .of(mode)
+                    .probe(now, &blocks, log)
+                    .map(|probe| (mode, probe));
+            }
+        }
+        started += u32::from(by_mode.others[0].has_started);
+        in_flight += u32::from(probe.is_some());
+
+        let mut cursor = Cursor::counting(false);
+        transfer(&mut by_mode, &mut probe, &mut cursor);
+        let mut bytes = vec![0; cursor.end().expect("a length")];
+        transfer(&mut by_mode, &mut probe, &mut Cursor::saving(&mut bytes));
+        let (mut loaded, mut its_probe) = (new(), None);
+        let mut cursor = Cursor::loading(&bytes);
+        transfer(&mut loaded, &mut its_probe, &mut cursor);
+        assert!(cursor.is_whole(), "seed {seed}");
+        assert_eq!(its_probe, probe, "seed {seed}");
+        assert_eq!(format!("{loaded:?}"), format!("{by_mode:?}"), "seed {seed}");
+    }
+    let both = 5..35;
+    assert!(
+        both.contains(&started) && both.contains(&in_flight),
+        "{started}, {in_flight}"
+    );
+}
+
+/// A background read is saved as it was asked for, with whatever level and valley.
+#[test]
+fn model_a_dump_keeps_a_background_read() {
+    for (levels, mode) in [
+        ([0; 15], SenseMode::Hard),
+        (
+            core::array::from_fn(|k| k as i8 - 7),
+            SenseMode::OnesCount { valley: 9 },
+        ),
+    ] {
+        let at = PageAddr {
+            die: DieId(1),
+            block: SuperblockId(7),
+            wordline: 15,
+            page: PageType(3),
+        };
+        let levels = Levels::Offsets(levels);
+        let probe = Probe {
+            at,
+            planes: 1,
+            levels,
+            mode,
+        };
+        let mut asked = Some((OTHER, probe));
+        let mut bytes = [0; 64];
+        asked.transfer(&mut Cursor::saving(&mut bytes));
+        let mut loaded: Option<Asked> = None;
+        loaded.transfer(&mut Cursor::loading(&bytes));
+        assert_eq!(loaded, asked);
+
+        let fits = |probe: Probe, mode| probe.lies_within(&geometry(SUPERBLOCKS), mode);
+        assert!(fits(probe, OWN));
+        assert!(!fits(probe, OTHER), "no such page type");
+        assert!(!fits(Probe { planes: 2, ..probe }, OWN), "no such plane");
+        assert!(!fits(Probe { planes: 0, ..probe }, OWN), "no plane");
+        let elsewhere = [
+            PageAddr {
+                die: DieId(2),
+                ..at
+            },
+            PageAddr {
+                block: SuperblockId(8),
+                ..at
+            },
+            PageAddr { wordline: 16, ..at },
+        ];
+        for at in elsewhere {
+            assert!(!fits(Probe { at, ..probe }, OWN), "{at:?}");
+        }
+        let mode = SenseMode::OnesCount { valley: 16 };
+        assert!(!fits(Probe { mode, ..probe }, OWN), "no such valley");
+    }
 }

@@ -257,6 +257,21 @@ impl<M: Arena> SparseTable<M> {
         self.give_back(region);
     }
 
+    /// An empty table lies in `memory` from now on.
+    pub fn put_into(&mut self, memory: M) {
+        debug_assert!(
+            self.regions.iter().all(|r| *r == Region::EMPTY),
+            "values would be lost"
+        );
+        self.memory = memory;
+        self.available = (self.memory_bytes() / FRAME) as u32;
+    }
+
+    /// The memory, without what lies there.
+    pub fn into_memory(self) -> M {
+        self.memory
+    }
+
     /// Keeps the values for which `keep` is true. With [`SparseTable::has_room`] for one change, the dropped
     /// pages can be set again, in any order and without more memory: no block grows beyond its old size.
     /// There may be more block sizes in use meanwhile, but each size has only one frame that is not full.

@@ -1,0 +1,20 @@
+//! The written form of what outlives a power cut.
+//!
+//! A dump is a header and sections, of little-endian fields of fixed width. A section has a number, a version, a
+//! length and a checksum. A machine says of each of its fields whether a dump keeps it ([`record!`]), and a field
+//! that it says nothing about does not compile. One function serves both directions ([`Record::transfer`]), so that
+//! what is saved is what is loaded. Nothing here allocates.
+//!
+//! `docs/firmware/format.md` is made from the same tables.
+
+mod cursor;
+mod record;
+mod section;
+
+pub(crate) use cursor::Cursor;
+pub(crate) use record::{Blank, Record, record, tags};
+pub use section::{Damage, MountError, SectionId};
+pub(crate) use section::{Header, Sections, checksum, dump_bytes, write_sections};
+
+#[cfg(test)]
+mod tests;

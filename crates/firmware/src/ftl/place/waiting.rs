@@ -1,0 +1,78 @@
+//! Programs that had not begun when power was cut, in the order in which they are reissued.
+
+use firstread_core::{Buf, Geometry, OpClass, PageAddr};
+
+use super::buffer::SUPERWORDLINES;
+use crate::format::record;
+use crate::observe::StreamId;
+use crate::schedule::{Job, Purpose};
+
+/// The program of a die's part of a wordline, which waits for a recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitingProgram {
+    stream: StreamId,
+    class: OpClass,
+    superwordline: u8,
+    buf: Buf,
+    pub(super) at: PageAddr,
+}
+
+impl WaitingProgram {
+    /// The program that `job` is for, if it is for one.
+    pub(super) fn of(job: &Job) -> Option<WaitingProgram> {
+        let Purpose::Program {
+            stream,
+            class,
+            superwordline,
+            buf,
+        } = job.purpose
+        else {
+            return None;
+        };
+        let at = job.at;
+        Some(WaitingProgram {
+            stream,
+            class,
+            superwordline,
+            buf,
+            at,
+        })
+    }
+
+    /// Whether a drive of `geometry` with `streams` streams and `blocks` superblocks has such a program.
+    pub(super) fn is_sound(&self, streams: usize, blocks: u32, geometry: &Geometry) -> bool {
+        let at = self.at;
+        usize::from(self.stream.0) < streams
+            && usize::from(self.superwordline) < SUPERWORDLINES
+            && at.block.0 < blocks
+            && at.die.0 < geometry.dies()
+            && at.wordline < geometry.wordlines_per_block
+    }
+
+    /// What its next job is for.
+    pub(super) fn purpose(&self) -> Purpose {
+        let WaitingProgram {
+            stream,
+            class,
+            superwordline,
+            buf,
+            at: _,
+        } = *self;
+        Purpose::Program {
+            stream,
+            class,
+            superwordline,
+            buf,
+        }
+    }
+}
+
+record! {
+    of values WaitingProgram as "waiting program" {
+        stream: "write stream",
+        class: "what its time is charged to: 9 map, 10 data of the host, 11 moved data",
+        superwordline: "superwordline of the write buffer",
+        buf: "the first of its slot buffers",
+        at: "where it is programmed",
+    }
+}
