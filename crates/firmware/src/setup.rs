@@ -96,6 +96,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         let store = &mut self.lower.store;
+        store.place.space.write_image();
         store.place.look_at_regions(&store.shared);
         store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);

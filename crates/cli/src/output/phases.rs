@@ -3,19 +3,27 @@
 use firstread_session::Outcome;
 use firstread_session::results::phases::told;
 
-use super::format::{Side, count, long_time, table};
+use super::format::{Side, bytes, count, long_time, table};
 
 /// A line of the power cut, if there was one.
 fn power_cut(outcome: &Outcome) -> String {
     let Some(cut) = outcome.stats.power_cut else {
         return String::new();
     };
+    let work = &cut.work;
+    let image = match work.image_bytes {
+        0 => String::new(),
+        image_bytes => format!(", a map image of {}", bytes(image_bytes as f64)),
+    };
     format!(
-        "\npower cut after {}: {} requests lost, {} on capacitors, {} until the first command\n",
+        "\npower cut after {}: {} requests lost; {} on capacitors to save {}; ready after {}, for which the \
+         drive read its dump{image}, and tables of contents of {} superblocks\n",
         long_time(cut.at.since(outcome.began).0 as f64),
         count(cut.lost_requests.into()),
         long_time(cut.dump.0 as f64),
+        bytes(work.dumped_bytes as f64),
         long_time(cut.recovery.0 as f64),
+        count(work.superblocks.into()),
     )
 }
 

@@ -89,6 +89,7 @@ impl<P: Payload> Drive<P> {
         hardware.add_tags(firmware.tags());
         hardware.cells_mut().set_groups(groups, code);
         (*self.firmware_builder, self.profile) = (firmware_builder, profile);
+        self.firmware.reset();
         Ok(self.reset(at)?)
     }
 

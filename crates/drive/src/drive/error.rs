@@ -189,6 +189,9 @@ pub enum CutRefused {
          sequence number is simulated with 40 bits; cut earlier"
     )]
     SequenceEnded,
+    /// Commands of the host are outstanding.
+    #[error("a drive is shut down when no command is outstanding: {0} are")]
+    Outstanding(u32),
     /// The drive does not mount from what the cut has left.
     #[error("the drive does not come back: {0}")]
     DoesNotMount(#[from] MountError),

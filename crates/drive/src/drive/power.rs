@@ -20,7 +20,7 @@ pub struct PowerCut {
     pub at: Ns,
     /// Hold-up time that the capacitors must provide.
     pub dump: Ns,
-    /// From power-on until the first command is taken.
+    /// From power-on until the first command is taken: the time to ready.
     pub recovery: Ns,
     /// Requests of the host that were in flight, and are lost.
     pub lost_requests: u32,
@@ -45,6 +45,30 @@ impl<P: Payload> Drive<P> {
     pub fn power_cut(&mut self, at: Ns) -> Result<PowerCut, CutRefused> {
         self.may_cut_power()?;
         self.reset(at)
+    }
+
+    /// The host shuts the drive down and powers it on again (NVMe: a normal shutdown). What it has written is safe, no
+    /// operation is torn, and the controller writes an image of the map, so that the next mount is short.
+    ///
+    /// # Errors
+    /// [`CutRefused`]; then nothing has changed. A host shuts down when none of its commands is outstanding.
+    pub fn shut_down(&mut self) -> Result<PowerCut, CutRefused> {
+        self.may_cut_power()?;
+        if self.platform.outstanding() > 0 {
+            return Err(CutRefused::Outstanding(self.platform.outstanding()));
+        }
+        let at = self.platform.now;
+        self.firmware.shut_down();
+        self.platform.set_host(Ns::MAX);
+        while !self.firmware.is_at_rest() && self.step().is_some() {}
+        let mut restarted = self.reset(at)?;
+        restarted.at = at;
+        Ok(restarted)
+    }
+
+    /// Shutdowns that the host had not asked for: SMART's Unsafe Shutdowns.
+    pub fn unsafe_shutdowns(&self) -> u32 {
+        self.firmware.header().unsafe_shutdowns
     }
 
     /// Whether what a cut leaves is simulated.
@@ -145,7 +169,11 @@ impl<P: Payload> Drive<P> {
         };
         let program = self.medium().program_ns(mode).unwrap_or(0) / mode.bits() as u64;
         let mp_page_bytes = g.page_bytes as u64 * g.planes as u64;
-        let mp_pages = work.dumped_bytes.div_ceil(mp_page_bytes);
+        let image = match work.wrote_image {
+            true => work.image_bytes,
+            false => 0,
+        };
+        let mp_pages = (work.dumped_bytes + image).div_ceil(mp_page_bytes);
         Ns(p.chip.timing.reset_ns + self.mp_pages_ns(mp_pages, program))
     }
 
@@ -171,7 +199,7 @@ mod tests {
     use super::*;
     use crate::port_log::{PortCall, PortCallKind};
     use crate::profile::{Library, Override, load_drive};
-    use crate::{CutAt, DriveState, Host, RunStats, tables};
+    use crate::{CutAt, DriveState, Host, RunStats, Submission, tables};
 
     /// Two dies with superblocks of eight wordlines, full, that never err.
     fn drive() -> Drive {
@@ -249,6 +277,56 @@ mod tests {
         drive.platform.stamps.pass(1 << 40);
         let refused = drive.power_cut(Ns::ZERO).unwrap_err().to_string();
         assert!(refused.contains("sequence number"), "{refused}");
+    }
+
+    /// A shutdown tears nothing, counts as no unsafe one, and makes the next mount short; what was written after it is
+    /// read again after a power cut, and no more.
+    #[test]
+    fn powerloss_a_shutdown_makes_the_next_mounts_short() {
+        let mut drive = drive();
+        run(&mut drive, HostOp::Write, 3_000, 1);
+        let mut lost = drive.clone();
+        let lost = lost.power_cut(Ns::ZERO).unwrap();
+        let shut = drive.shut_down().unwrap();
+        let read = |of: &PowerCut| (of.work.superblocks, of.work.image_bytes > 0);
+        assert_eq!(read(&shut), (0, true));
+        assert!(lost.work.superblocks > 10, "{lost:?}");
+        assert!(shut.recovery < lost.recovery, "{shut:?} {lost:?}");
+        assert_eq!((shut.work.torn_programs, drive.unsafe_shutdowns()), (0, 0));
+        assert_eq!(drive.audit(), Ok(()));
+        run(&mut drive, HostOp::Read, 1_024, 0);
+        let mut before = 0;
+        for writes in [50, 100, 200, 400] {
+            let mut later = drive.clone();
+            run(&mut later, HostOp::Write, writes, 2);
+            let cut = later.power_cut(Ns::ZERO).unwrap();
+            assert_eq!(later.unsafe_shutdowns(), 1);
+            assert!(cut.work.superblocks >= before, "{writes} writes: {cut:?}");
+            before = cut.work.superblocks;
+            run(&mut later, HostOp::Read, 1_024, 0);
+            assert_eq!(later.audit(), Ok(()));
+        }
+        assert!((2..lost.work.superblocks).contains(&before), "{before}");
+    }
+
+    /// A host whose commands are outstanding is refused a shutdown.
+    #[test]
+    fn sequence_a_shutdown_waits_for_commands() {
+        let mut drive = drive();
+        let read = Submission {
+            op: HostOp::Read,
+            offset_bytes: 0,
+            len_bytes: 4096,
+            fua: false,
+            queue: 0,
+            since: Ns::ZERO,
+        };
+        drive.submit(Ns::ZERO, read).unwrap();
+        let refused = drive.shut_down().unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "a drive is shut down when no command is outstanding: 1 are"
+        );
     }
 
     /// Erases on die 0, as they pass the firmware's ports.

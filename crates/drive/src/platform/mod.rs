@@ -380,6 +380,11 @@ impl<P: Payload> Platform<P> {
         Some(completed)
     }
 
+    /// Commands of the host that it has no completion of.
+    pub(crate) fn outstanding(&self) -> u32 {
+        (self.slots.len() - self.free_slots.len()) as u32
+    }
+
     /// Power is cut: no command is in flight any more. Returns the number of commands that were.
     pub(crate) fn power_cut(&mut self) -> u32 {
         self.hardware.power_cut(&mut self.stamps);
@@ -393,7 +398,7 @@ impl<P: Payload> Platform<P> {
         self.write_waits.clear();
         (self.commands_free_at, self.in_free_at, self.out_free_at) = (Ns::ZERO, Ns::ZERO, Ns::ZERO);
         self.host_due = Ns::MAX;
-        let lost = (self.slots.len() - self.free_slots.len()) as u32;
+        let lost = self.outstanding();
         self.free_slots = (0..self.slots.len() as u32).rev().collect();
         lost
     }

@@ -13,8 +13,8 @@ mod section;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use record::{Blank, Record, record, tags};
-pub use section::{Damage, MountError, SectionId};
-pub(crate) use section::{Header, Sections, checksum, dump_bytes, write_sections};
+pub use section::{Damage, Header, MountError, SectionId, Shutdown};
+pub(crate) use section::{Sections, checksum, dump_bytes, write_sections};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use core::fmt;
 use crc::{CRC_32_ISCSI, Crc, Table};
 use firstread_core::Ns;
 
-use super::{Cursor, Record};
+use super::{Cursor, Record, tags};
 
 /// CRC-32C (Castagnoli), as iSCSI and NVMe use it.
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
@@ -18,7 +18,7 @@ const VERSION: u16 = 1;
 const HEADER_BYTES: usize = 52;
 const HEAD_BYTES: usize = 12;
 const CHECKSUM_BYTES: usize = 4;
-const _: () = assert!(HEADER_BYTES == 8 + 2 + 2 + 4 + 8 + 8 + 8 + 8 + 4);
+const _: () = assert!(HEADER_BYTES == 8 + 2 + 1 + 1 + 4 + 8 + 8 + 8 + 8 + 4);
 
 /// A section of a dump. Its number never changes its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,9 +181,27 @@ pub struct Header {
     pub saves: u64,
     /// Shutdowns so far that no host had asked for.
     pub unsafe_shutdowns: u32,
-    /// Whether the host had asked for the shutdown.
-    pub is_clean: bool,
+    /// Why the drive ended.
+    pub shutdown: Shutdown,
 }
+
+/// Why a drive ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Shutdown {
+    /// Power was lost.
+    #[default]
+    PowerLoss,
+    /// The host has reset it, and power stayed on.
+    Reset,
+    /// The host has shut it down: it wrote an image of the map.
+    Normal,
+}
+
+tags!(Shutdown {
+    PowerLoss = 0,
+    Reset = 1,
+    Normal = 2,
+});
 
 impl Header {
     fn transfer(&mut self, length: &mut u32, version: &mut u16, cursor: &mut Cursor<'_>) {
@@ -193,19 +211,19 @@ impl Header {
             sequence,
             saves,
             unsafe_shutdowns,
-            is_clean,
+            shutdown,
         } = self;
-        let (mut magic, mut flags) = (MAGIC, u16::from(*is_clean));
+        let (mut magic, mut zero) = (MAGIC, 0u8);
         magic.transfer(cursor);
         version.transfer(cursor);
-        flags.transfer(cursor);
+        shutdown.transfer(cursor);
+        zero.transfer(cursor);
         length.transfer(cursor);
         identity.transfer(cursor);
         clock.transfer(cursor);
         sequence.transfer(cursor);
         saves.transfer(cursor);
         unsafe_shutdowns.transfer(cursor);
-        *is_clean = flags & 1 != 0;
         if magic != MAGIC {
             cursor.fault();
         }

@@ -22,6 +22,11 @@
 //! the changes in the dump. Then only its directory is rebuilt, from the tables of contents of the map
 //! superblocks.
 //!
+//! An **image** of the map is written when a host shuts the drive down, and a drive that was filled without being
+//! simulated begins with one. A mount reads it, and only tables of contents of superblocks that became full later. Each
+//! page whose place has changed since lies in one of these, in a superblock that is still open, or in the dump, so the map
+//! is the same as from all tables of contents. This model reads all of them and counts those alone.
+//!
 //! Cached data are lost: the read cache, read-ahead, and unchanged map pages.
 //!
 //! `Firmware::save` writes the dump as bytes (`format/`), and the firmware ends. A new firmware mounts the drive from
@@ -33,15 +38,12 @@ use firstread_core::{Arena, Lpn, Ports, Ppa, SenseMode, Spare, SuperblockId};
 
 use crate::flash_store::FlashStore;
 use crate::format::record;
+use crate::ftl::map::MAP_ENTRY_BYTES;
 use crate::observe::{SuperblockInfo, SuperblockUse};
 use crate::schedule::{Jobs, Purpose};
 
 /// Bytes per slot in a table of contents: logical page and sequence number.
 const ENTRY_BYTES: u64 = 16;
-/// Bytes per superblock in the dumped table of superblocks.
-const RECORD_BYTES: u64 = 32;
-/// Bytes of the tables of read levels: an upper bound of what any scheme keeps over a power cut.
-const LEVELS_BYTES: u64 = 16 << 10;
 
 /// Work done by a recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,8 +52,14 @@ pub struct Recovery {
     pub dumped_slots: u64,
     /// Dumped map pages. The changes of a page that was not in memory count as one.
     pub dumped_map_pages: u32,
-    /// Bytes dumped at the power cut: slots of the write buffers, and map pages.
+    /// Bytes of the dump: what [`crate::Firmware::save`] writes.
+    pub dump_bytes: u64,
+    /// Bytes written at the power cut: the dump, the slots of the write buffers, and map pages.
     pub dumped_bytes: u64,
+    /// Whether the host had asked for the shutdown, so that an image of the map was written.
+    pub wrote_image: bool,
+    /// Bytes of the image of the map that was read: what it says of superblocks needs no table of contents.
+    pub image_bytes: u64,
     /// Superblocks whose contents were read.
     pub superblocks: u32,
     /// Multi-plane pages read: tables of contents, and all programmed pages of superblocks that have none
@@ -90,7 +98,10 @@ record! {
         lost_slots ["slots"]: "slots of the host that a volatile write cache has lost",
     } not {
         dumped_slots: "counted by the mount",
+        dump_bytes: "counted by the mount",
         dumped_bytes: "counted by the mount",
+        wrote_image: "the header says so",
+        image_bytes: "counted by the mount",
         superblocks: "counted by the mount",
         mp_pages_read: "counted by the mount",
         lost_sections: "counted by the mount",
@@ -123,8 +134,10 @@ pub struct Recovering {
 
 impl Recovering {
     /// A recovery that begins with the counts of `recovery`, taken at the dump.
-    pub(crate) fn new(recovery: Recovery) -> Recovering {
-        Recovering { recovery, next: 0 }
+    /// The table of contents of `next` is read first.
+    pub(crate) fn new(recovery: Recovery, next: SuperblockId) -> Recovering {
+        let next = next.0;
+        Recovering { recovery, next }
     }
 
     /// The work done by the recovery.
@@ -167,6 +180,7 @@ impl<M: Arena> FlashStore<M> {
             usage,
             mode,
             holds_map,
+            closed,
             ..
         } = *shared.blocks.info(block);
         if !matches!(usage, SuperblockUse::Open | SuperblockUse::Full) {
@@ -177,11 +191,15 @@ impl<M: Arena> FlashStore<M> {
         }
         let g = shared.config.geometry;
         let slots = shared.slots_of(mode);
-        recovery.superblocks += 1;
-        recovery.mp_pages_read += match self.place.begun(block) {
-            Some(wordlines) => u64::from(wordlines) * u64::from(mode.bits()) * u64::from(g.dies()),
-            None => (u64::from(slots) * ENTRY_BYTES).div_ceil(self.mp_page_bytes()),
-        };
+        if self.table.directory.is_on() || !self.place.space.is_in_image(closed) {
+            recovery.superblocks += 1;
+            recovery.mp_pages_read += match self.place.begun(block) {
+                Some(wordlines) => {
+                    u64::from(wordlines) * u64::from(mode.bits()) * u64::from(g.dies())
+                }
+                None => (u64::from(slots) * ENTRY_BYTES).div_ceil(self.mp_page_bytes()),
+            };
+        }
         if self.table.map.is_computed(block) {
             return;
         }
@@ -213,15 +231,17 @@ impl<M: Arena> FlashStore<M> {
         }
         let shared = &self.shared;
         let g = shared.config.geometry;
-        let dumped = recovery.dumped_slots + u64::from(recovery.dumped_map_pages);
+        let slots = recovery.dumped_slots + u64::from(recovery.dumped_map_pages);
         // Partial sums of the wordlines being filled, which will become parity.
         let superwordlines = self.place.superwordlines();
         let bits = u64::from(shared.config.mode.bits());
         let mp_pages = superwordlines as u64 * bits * u64::from(g.stripe_parity);
-        recovery.dumped_bytes = dumped * (u64::from(g.slot_bytes) + ENTRY_BYTES)
-            + mp_pages * self.mp_page_bytes()
-            + u64::from(shared.blocks.len()) * RECORD_BYTES
-            + LEVELS_BYTES;
+        recovery.dumped_bytes =
+            recovery.dump_bytes + slots * u64::from(g.slot_bytes) + mp_pages * self.mp_page_bytes();
+        if self.place.space.has_image() && !self.table.directory.is_on() {
+            recovery.image_bytes = self.table.map.capacity() * u64::from(MAP_ENTRY_BYTES);
+        }
+        recovery.mp_pages_read += recovery.image_bytes.div_ceil(self.mp_page_bytes());
         recovery.mp_pages_read += recovery.dumped_bytes.div_ceil(self.mp_page_bytes());
     }
 

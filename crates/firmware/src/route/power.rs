@@ -1,12 +1,12 @@
 //! Power routes: what a power cut leaves of each machine, and how each machine continues. `ftl/recovery.rs`
 //! explains how the map is rebuilt, and `format/` how a dump is written.
 
-use firstread_core::{Arena, Buf, Lpn, Ns, Ports, Spare};
+use firstread_core::{Arena, Buf, Lpn, Ns, Ports, Spare, SuperblockId};
 
 use crate::Firmware;
 use crate::flash_store::FlashStore;
 use crate::format::{
-    Cursor, Damage, Header, MountError, Record as _, SectionId, Sections, dump_bytes,
+    Cursor, Damage, Header, MountError, Record as _, SectionId, Sections, Shutdown, dump_bytes,
     write_sections,
 };
 use crate::ftl::{OnFlash, Recovering, Recovery};
@@ -36,13 +36,41 @@ impl<M: Arena> Firmware<M> {
         recovery.count_reads(&shared.jobs);
         recovery.waiting_programs = place.waiting_programs();
         if map_cache.is_on() {
-            table.directory.forget_places();
             recovery.dumped_map_pages = map_cache.cut();
+        }
+        if self.header.shutdown == Shutdown::Normal {
+            place.space.write_image();
         } else {
-            debug_assert!(table.map.has_room(1), "the overlay is short");
-            table.map.forget_places();
+            debug_assert!(
+                map_cache.is_on() || table.map.has_room(1),
+                "the overlay is short"
+            );
+            table.forget_places();
         }
         recovery
+    }
+
+    /// The host shuts the drive down: no command is in flight, and none will come. From now on no operation begins. Once
+    /// [`Firmware::is_at_rest`], [`Firmware::cut`] and [`Firmware::save`] end the firmware, and the next mount is short:
+    /// the controller writes an image of the map.
+    pub fn shut_down(&mut self) {
+        self.header.shutdown = Shutdown::Normal;
+        self.lower.store.shared.schedule.pause();
+    }
+
+    /// The host resets the drive, and power stays on: what a power cut loses is lost, but this counts as no unsafe shutdown.
+    pub fn reset(&mut self) {
+        self.header.shutdown = Shutdown::Reset;
+    }
+
+    /// Whether no die has an operation, suspended ones included.
+    pub fn is_at_rest(&self) -> bool {
+        self.lower.store.shared.schedule.is_at_rest()
+    }
+
+    /// What the header of the next dump says: among it, how many shutdowns no host had asked for.
+    pub fn header(&self) -> &Header {
+        &self.header
     }
 
     /// Bytes of the dump that [`Firmware::save`] writes now.
@@ -116,11 +144,12 @@ impl<M: Arena> Firmware<M> {
         }
         self.header = Header {
             saves: header.saves + 1,
-            unsafe_shutdowns: header.unsafe_shutdowns + u32::from(!header.is_clean),
-            is_clean: false,
+            unsafe_shutdowns: header.unsafe_shutdowns
+                + u32::from(header.shutdown == Shutdown::PowerLoss),
             ..header
         };
-        self.lower.store.table.put_on(flash);
+        let has_image = header.shutdown == Shutdown::Normal;
+        self.lower.store.table.put_on(flash, has_image);
         let mut cut = Recovery::default();
         let mut lost = 0;
         for id in SectionId::ALL {
@@ -150,7 +179,13 @@ impl<M: Arena> Firmware<M> {
         store.shared.blocks.mark_all();
         store.place.recount(&mut store.shared);
         store.read.loaded();
-        Ok(Recovering::new(cut))
+        self.header.shutdown = Shutdown::PowerLoss;
+        let next = match has_image && !self.lower.map_cache.is_on() {
+            true => self.lower.store.shared.blocks.len(),
+            false => 0,
+        };
+        (cut.dump_bytes, cut.wrote_image) = (bytes.len() as u64, has_image);
+        Ok(Recovering::new(cut, SuperblockId(next)))
     }
 
     /// Saves or loads section `id`. The slots of the buffers are apart, because they are the platform's.
@@ -160,7 +195,7 @@ impl<M: Arena> Firmware<M> {
             host: _,
             relocate,
             lower: LowerLayers { map_cache, store },
-            header: _,
+            header,
         } = self;
         let FlashStore {
             table,
@@ -185,7 +220,7 @@ impl<M: Arena> Firmware<M> {
             SectionId::Superblocks => blocks.transfer(cursor),
             SectionId::Placement => place.transfer(cursor),
             SectionId::Buffers => {}
-            SectionId::Journal => table.transfer(cursor),
+            SectionId::Journal => table.transfer(header.shutdown == Shutdown::Normal, cursor),
             SectionId::MapCache => map_cache.transfer(cursor),
             SectionId::Relocation => relocate.transfer(cursor),
             SectionId::ReadLevels => read.transfer_levels(cursor),

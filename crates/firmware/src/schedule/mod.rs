@@ -28,9 +28,21 @@ pub(crate) struct Schedule {
     change_times: ChangeTimes,
     /// Whether planes of a die read independently.
     independent_planes: bool,
+    /// Whether the drive is being shut down, so that nothing begins.
+    is_paused: bool,
 }
 
 impl Schedule {
+    /// From now on no operation begins on a die that has suspended none.
+    pub(crate) fn pause(&mut self) {
+        self.is_paused = true;
+    }
+
+    /// Whether no die has an operation, suspended ones included.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.dies.are_at_rest()
+    }
+
     /// For the dies of a drive of `config`.
     pub(crate) fn new(config: &Config, suspend: AnySuspend) -> Schedule {
         let (geometry, independent_planes) = (&config.geometry, config.independent_planes);
@@ -39,6 +51,7 @@ impl Schedule {
             suspend,
             change_times: config.change_times,
             independent_planes,
+            is_paused: false,
         }
     }
 

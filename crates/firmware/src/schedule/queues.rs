@@ -349,6 +349,17 @@ impl DieQueues {
         self.dies[die.0 as usize].busy &= !planes;
     }
 
+    /// Whether `die` has suspended an operation.
+    pub(crate) fn has_suspended(&self, die: DieId) -> bool {
+        self.dies[die.0 as usize].suspended != NO_JOB
+    }
+
+    /// Whether no die has an operation, suspended ones included.
+    pub(crate) fn are_at_rest(&self) -> bool {
+        let is_at_rest = |queue: &DieQueue| queue.busy == 0 && queue.suspended == NO_JOB;
+        self.dies.iter().all(is_at_rest)
+    }
+
     /// Whether [`DieQueues::start`] may find a job for `die`.
     #[inline]
     pub(crate) fn may_start(&self, die: DieId) -> bool {

@@ -60,6 +60,9 @@ impl Schedule {
         blocks: &mut SuperblockTable,
         ports: &mut impl Ports,
     ) {
+        if self.is_paused && !self.dies.has_suspended(die) {
+            return;
+        }
         while let Some(job) = self.start(now, die, jobs, blocks, ports) {
             self.issue_read(now, job, reads, jobs, blocks, ports);
             if !self.has_independent_planes() {

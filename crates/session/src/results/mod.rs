@@ -262,6 +262,10 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
             "at_ns": cut.at.since(outcome.began).0,
             "dump_ns": cut.dump.0,
             "recovery_ns": cut.recovery.0,
+            "dump_bytes": cut.work.dump_bytes,
+            "saved_bytes": cut.work.dumped_bytes,
+            "map_image_bytes": cut.work.image_bytes,
+            "superblocks_read": cut.work.superblocks,
             "lost_requests": cut.lost_requests,
             "lost_slots": cut.work.lost_slots,
         });

@@ -46,39 +46,39 @@ impl<M: Arena> Table<M> {
         }
     }
 
-    /// Saves the journal, or loads it. Of a map that lies on flash, the map pages have the trims and losses of the host, and
-    /// the journal says which map pages lie nowhere.
-    pub(crate) fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+    /// Saves the journal, or loads it. Where the map lies on flash, its map pages have the trims and losses of the host, and
+    /// the journal says which map pages lie nowhere. A map image has its trims and losses itself.
+    pub(crate) fn transfer(&mut self, has_image: bool, cursor: &mut Cursor<'_>) {
+        match (self.directory.is_on(), has_image) {
+            (true, _) => self.directory.transfer(cursor),
+            (false, false) => self.map.transfer_journal(cursor),
+            (false, true) => {}
+        }
+    }
+
+    /// Power was cut: forgets where pages lie, unless the map lies on flash.
+    pub(crate) fn forget_places(&mut self) {
         match self.directory.is_on() {
-            true => self.directory.transfer(cursor),
-            false => self.map.transfer_journal(cursor),
+            true => self.directory.forget_places(),
+            false => self.map.forget_places(),
         }
     }
 
     /// The firmware ends.
     pub(crate) fn into_flash(self) -> OnFlash<M> {
-        match self.directory.is_on() {
-            true => OnFlash(Kept::Map(self.map)),
-            false => OnFlash(Kept::Memory(self.map.into_memory())),
-        }
+        OnFlash(self.map)
     }
 
-    /// An empty table lies over what is on `flash` from now on.
-    pub(crate) fn put_on(&mut self, flash: OnFlash<M>) {
-        match flash.0 {
-            Kept::Map(map) => self.map = map,
-            Kept::Memory(memory) => self.map.put_into(memory),
+    /// An empty table lies over what is on `flash` from now on, a map image among it if it `has_image`.
+    pub(crate) fn put_on(&mut self, flash: OnFlash<M>, has_image: bool) {
+        match self.directory.is_on() || has_image {
+            true => self.map = flash.0,
+            false => self.map.put_into(flash.0.into_memory()),
         }
     }
 }
 
-/// What a simulated drive does not keep as bytes: its initial contents with the memory of the map's overlay, and the
-/// contents of map pages, where the map lies on flash. On a controller it is a piece of memory.
+/// What a simulated drive does not keep as bytes: its initial contents with the memory of the map's overlay; where the map
+/// lies on flash, the contents of its pages; and the map image of a clean shutdown. On a controller it is a piece of memory.
 #[derive(Debug)]
-pub struct OnFlash<M>(Kept<M>);
-
-#[derive(Debug)]
-enum Kept<M> {
-    Memory(M),
-    Map(Map<M>),
-}
+pub struct OnFlash<M>(Map<M>);

@@ -29,6 +29,8 @@ pub(crate) struct Space {
     opened: u64,
     /// Superblocks filled so far.
     pub(crate) closed: u64,
+    /// Superblocks filled when the map image was written: a mount reads it, and the tables of contents of later ones.
+    imaged: u64,
     /// Free superblocks, by pool.
     pub(crate) pools: Pools,
     /// Slots of all superblocks that are not retired, each in its cell mode.
@@ -69,6 +71,7 @@ impl Space {
         Space {
             opened: 0,
             closed: 0,
+            imaged: 0,
             physical_slots: pools.free_slots(),
             pools,
             reserved: 0,
@@ -95,6 +98,21 @@ impl Space {
     pub(crate) fn close(&mut self) -> Option<NonZeroU64> {
         self.closed += 1;
         NonZeroU64::new(self.closed)
+    }
+
+    /// The controller writes an image of the map, which has all superblocks that are full.
+    pub(crate) fn write_image(&mut self) {
+        self.imaged = self.closed;
+    }
+
+    /// Whether there is an image of the map.
+    pub(crate) fn has_image(&self) -> bool {
+        self.imaged > 0
+    }
+
+    /// Whether the map image has what lies in a superblock that was filled as the `closed`th.
+    pub(crate) fn is_in_image(&self, closed: Option<NonZeroU64>) -> bool {
+        closed.is_some_and(|closed| closed.get() <= self.imaged)
     }
 
     /// A free superblock of `pool`, of `slots` slots, is retired before first use.
@@ -434,6 +452,7 @@ record! {
     Space as "space" {
         opened: "superblocks opened so far",
         closed: "superblocks filled so far",
+        imaged: "superblocks filled when the map image was written",
         read_only: "whether the drive has stopped taking writes",
         erases: "superblocks being erased",
     } not {

@@ -128,9 +128,10 @@ impl World {
         }
     }
 
-    /// Something happens that each of `schemes` is told. Returns what each has answered.
-    fn goes_on(&mut self, schemes: &mut [&mut AnyReadLevels], s: Stream) -> Vec<String> {
-        let mut told = std::vec![String::new(); schemes.len()];
+    /// Something happens that each of `schemes` is told. Returns what each of several has answered.
+    fn goes_on(&mut self, schemes: &mut [&mut AnyReadLevels], s: Stream) -> Vec<Answers> {
+        let answers = Answers((schemes.len() > 1).then(String::new));
+        let mut told = std::vec![answers; schemes.len()];
         let what = s.at(0).below(100);
         let block = SuperblockId(s.at(1).below(u64::from(SUPERBLOCKS)) as u32);
         match what {
@@ -178,7 +179,7 @@ impl World {
                     for step in 0..=steps {
                         let last = (step > 0).then_some(&failed);
                         let levels = scheme.attempt(&ctx, step, last, &mut note);
-                        *told += &format!("{levels:?}");
+                        told.add(levels);
                         if levels.is_none() {
                             break;
                         }
@@ -195,7 +196,7 @@ impl World {
             }
         }
         for (scheme, told) in schemes.iter().zip(&mut told) {
-            *told += &format!("{:?}", scheme.due());
+            told.add(scheme.due());
         }
         told
     }
@@ -204,7 +205,7 @@ impl World {
     fn reads(
         &mut self,
         schemes: &mut [&mut AnyReadLevels],
-        told: &mut [String],
+        told: &mut [Answers],
         s: Stream,
     ) -> bool {
         let due = schemes[0].due();
@@ -215,9 +216,9 @@ impl World {
         let mut has_read = false;
         for (scheme, told) in schemes.iter_mut().zip(told) {
             let probe = scheme.probe(self.now, &self.blocks, &mut |record| {
-                *told += &format!("{record:?}");
+                told.add(record);
             });
-            *told += &format!("{probe:?}");
+            told.add(probe);
             let Some(probe) = probe else {
                 continue;
             };
@@ -225,10 +226,22 @@ impl World {
             assert!(probe.lies_within(&self.setup.geometry, MODE), "{probe:?}");
             let result = self.result_of(&probe, s);
             scheme.on_probe(self.now, &probe, &result, &self.blocks, &mut |record| {
-                *told += &format!("{record:?}");
+                told.add(record);
             });
         }
         has_read
+    }
+}
+
+/// What a scheme answers; of no use where there is one scheme.
+#[derive(Clone, PartialEq, Debug)]
+struct Answers(Option<String>);
+
+impl Answers {
+    fn add(&mut self, answer: impl core::fmt::Debug) {
+        if let Some(all) = &mut self.0 {
+            *all += &format!("{answer:?} ");
+        }
     }
 }
 
