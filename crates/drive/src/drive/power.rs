@@ -7,10 +7,12 @@
 //! The work of the controller's processors is not charged.
 
 use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming};
+use firstread_firmware::Firmware;
 use firstread_firmware::format::MountError;
 use firstread_firmware::ftl::{Recovering, Recovery};
 
 use super::{CutRefused, Drive};
+use crate::initial_contents::FilledMemory;
 use crate::payload::Payload;
 
 /// Result of a power cut.
@@ -132,10 +134,15 @@ impl<P: Payload> Drive<P> {
         bytes
     }
 
+    /// A firmware that knows nothing yet.
+    fn fresh_firmware(&self) -> Firmware<FilledMemory> {
+        let schemes = self.firmware_builder.schemes(&self.profile);
+        self.firmware_builder.firmware(&self.profile, schemes)
+    }
+
     /// Power is back, for a new firmware, which mounts the drive from `dump`.
     fn mount(&mut self, dump: &[u8]) -> Result<Recovering, MountError> {
-        let schemes = self.firmware_builder.schemes(&self.profile);
-        let firmware = self.firmware_builder.firmware(&self.profile, schemes);
+        let firmware = self.fresh_firmware();
         let future = self.firmware.future().clone();
         let before = std::mem::replace(&mut self.firmware, firmware);
         self.platform.stamps.power_off();
@@ -321,11 +328,35 @@ mod tests {
             queue: 0,
             since: Ns::ZERO,
         };
-        drive.submit(Ns::ZERO, read).unwrap();
+        drive.submit(drive.now(), read).unwrap();
         let refused = drive.shut_down().unwrap_err().to_string();
         assert_eq!(
             refused,
             "a drive is shut down when no command is outstanding: 1 are"
+        );
+    }
+
+    /// Bytes of the dump of a product's drive at most, but for the journal: trims and losses since the last image of the map.
+    /// The data of its buffers come on top.
+    #[test]
+    fn formula_a_dump_is_bounded() {
+        let bytes = ["ct-qlc", "fg-qlc", "a-tlc"].map(|name| {
+            let profile = load_drive(&Library::new(), name, &[], AXES).unwrap();
+            let tables = tables::for_drive(&profile).unwrap();
+            let mut drive = Drive::new(profile, tables, &DriveState::default(), 1).unwrap();
+            let mut fresh = drive.fresh_firmware();
+            let journal = fresh.journal_bytes();
+            let most = fresh.dump_bytes_at_most(&drive.platform) - journal;
+            let slots = drive.write_buffers().bytes;
+            let cut = drive.power_cut(Ns::ZERO).unwrap();
+            assert!(cut.work.dump_bytes <= (most + journal) as u64, "{name}");
+            format!("{name}: {most} bytes, buffers of {slots} bytes\n")
+        });
+        assert_eq!(
+            bytes.concat(),
+            "ct-qlc: 3710857 bytes, buffers of 299630592 bytes\n\
+             fg-qlc: 3711979 bytes, buffers of 299630592 bytes\n\
+             a-tlc: 2802313 bytes, buffers of 224722944 bytes\n"
         );
     }
 

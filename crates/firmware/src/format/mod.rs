@@ -13,7 +13,7 @@ mod section;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use record::{Blank, Record, record, tags};
-pub use section::{Damage, Header, MountError, SectionId, Shutdown};
+pub use section::{Damage, Header, MountError, SectionId, Shutdown, bytes_up_to};
 pub(crate) use section::{Sections, checksum, dump_bytes, write_sections};
 
 #[cfg(test)]

@@ -53,10 +53,10 @@ impl SectionId {
         SectionId::Buffers,
         SectionId::Journal,
         SectionId::MapCache,
+        SectionId::Counters,
         SectionId::Relocation,
         SectionId::ReadLevels,
         SectionId::Retry,
-        SectionId::Counters,
         SectionId::Cut,
     ];
 
@@ -284,6 +284,22 @@ pub(crate) fn write_sections(
     header.transfer(&mut length, &mut version, &mut cursor);
     seal(bytes, HEADER_BYTES)?;
     Some(at)
+}
+
+/// Bytes of `dump` up to the end of section `last`: what capacitors save that fail then.
+pub fn bytes_up_to(dump: &[u8], last: SectionId) -> usize {
+    let mut at = HEADER_BYTES + CHECKSUM_BYTES;
+    for id in SectionId::ALL {
+        let Some(head) = dump.get(at..at + HEAD_BYTES) else {
+            break;
+        };
+        let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+        at += HEAD_BYTES + CHECKSUM_BYTES + length as usize;
+        if id == last {
+            break;
+        }
+    }
+    at.min(dump.len())
 }
 
 /// The sections of a dump that was read.

@@ -83,6 +83,14 @@ impl<M: Arena> Firmware<M> {
         self.count(&Recovery::default(), ports, true)
     }
 
+    /// Bytes of the journal in a dump of now. Trims of pages alone, and losses, have no other bound than the memory of the
+    /// map's overlay.
+    pub fn journal_bytes(&mut self) -> usize {
+        let mut cursor = Cursor::counting(false);
+        self.transfer(SectionId::Journal, &mut Recovery::default(), &mut cursor);
+        cursor.end().unwrap_or(0)
+    }
+
     fn count(&mut self, cut: &Recovery, ports: &impl Ports, most: bool) -> usize {
         let mut sections = 0;
         for id in SectionId::ALL {
@@ -168,6 +176,9 @@ impl<M: Arena> Firmware<M> {
                 Err(_) => lost += 1,
             }
         }
+        let counters = &self.lower.store.shared.counters;
+        let written = (counters.host_slots_written, counters.front.map_writes);
+        self.lower.store.place.relocation.written_so_far(written);
         cut.lost_sections = lost;
         let store = &mut self.lower.store;
         if !store.place.is_sound(&store.shared) {

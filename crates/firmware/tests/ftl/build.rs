@@ -3,7 +3,7 @@
 
 use firstread_core::{CellMode, Geometry};
 use firstread_faulty_flash::{
-    Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
+    Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When, geometry,
 };
 use firstread_firmware::WriteCache;
 use firstread_firmware::policy::{
@@ -188,4 +188,11 @@ pub fn full_drive(
         max_wait_ns: 1 << 40,
         ..DriveConfig::for_schemes(schemes.parse::<SchemeChoices>().unwrap())
     }
+}
+
+/// A full drive with blocks of `wordlines`, and `spare` superblocks beyond those that every drive keeps.
+pub fn tight(wordlines: u16, spare: u64) -> Build {
+    let g = geometry(2, 1, 2, 16, wordlines);
+    let capacity = (13 - spare) * g.slots_per_superblock(CellMode::Tlc) as u64;
+    Build::full(g, CellMode::Tlc, capacity)
 }

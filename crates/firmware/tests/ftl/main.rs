@@ -21,6 +21,8 @@ mod policies;
 mod refresh;
 /// Do free superblocks that cleaning needs stay, and what does a superblock remember?
 mod reserve;
+/// Is what a shutdown and a power cut leave, and what a mount reads, enough?
+mod restarts;
 /// Do schemes decide about reads as their papers and plain records of the reads say?
 mod scheme_models;
 /// Which superblock is worn next, and what comes of it over the life of a drive?

@@ -7,15 +7,8 @@ use firstread_firmware::ftl::{Busy, Owner};
 use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::gc_victim;
 
-use crate::build::Build;
-use firstread_faulty_flash::{FaultyDrive, When, geometry};
-
-/// A full drive with blocks of `wordlines`, and `spare` superblocks beyond those that every drive keeps.
-fn tight(wordlines: u16, spare: u64) -> Build {
-    let g = geometry(2, 1, 2, 16, wordlines);
-    let capacity = (13 - spare) * g.slots_per_superblock(CellMode::Tlc) as u64;
-    Build::full(g, CellMode::Tlc, capacity)
-}
+use crate::build::{Build, tight};
+use firstread_faulty_flash::{FaultyDrive, When};
 
 fn free(drive: &FaultyDrive) -> Vec<SuperblockId> {
     let blocks = drive.firmware.blocks().iter();

@@ -210,6 +210,14 @@ impl RelocationState {
         self.emptying.is_none() && self.moves == 0
     }
 
+    /// So much was `written` until now, host slots and map pages. Where the counters were lost, that is less than when the
+    /// host opened its last superblocks, and the rate of map pages is learned anew.
+    pub(crate) fn written_so_far(&mut self, written: (u64, u64)) {
+        for before in &mut self.written_before {
+            *before = (before.0.min(written.0), before.1.min(written.1));
+        }
+    }
+
     /// Power was cut: the superblock being emptied and the pace stay; everything else is lost.
     pub(crate) fn cut(&mut self) {
         *self = RelocationState {
