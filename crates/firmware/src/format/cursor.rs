@@ -20,7 +20,7 @@ pub(crate) struct Cursor<'a> {
     has_fault: bool,
     /// Rows of the page that describes the format.
     #[cfg(test)]
-    pub(super) rows: std::vec::Vec<super::record::Row>,
+    pub(super) rows: std::vec::Vec<super::rows::Row>,
     #[cfg(test)]
     lists: usize,
 }
@@ -125,7 +125,7 @@ impl<'a> Cursor<'a> {
         begun: Option<(usize, usize)>,
         [record, field, unit, meaning]: [&'static str; 4],
     ) {
-        use super::record::{Row, Width};
+        use super::rows::{Row, Width};
         let width = match begun {
             None => Width::NotKept,
             Some((_, lists)) if lists < self.lists => Width::List,

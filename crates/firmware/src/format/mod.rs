@@ -8,11 +8,13 @@
 //! `docs/firmware/format.md` is made from the same tables.
 
 mod cursor;
-mod record;
+mod fields;
+#[cfg(test)]
+mod rows;
 mod section;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use record::{Blank, Record, record, tags};
+pub(crate) use fields::{Blank, Record, record, tags};
 pub use section::{Damage, Header, MountError, SectionId, Shutdown, bytes_up_to};
 pub(crate) use section::{Sections, checksum, dump_bytes, write_sections};
 

@@ -11,11 +11,11 @@ use std::vec::Vec;
 
 use firstread_core::{Lpn, Ns, Stream};
 
-use super::record::{Row, Width};
+use super::rows::{Row, Width};
 use super::section::reseal;
 use super::*;
 use crate::ftl::place::{Item, Why};
-use crate::ftl::tests::{Drive, SLOTS, Silent, drive, drive_of, drive_with, fill, geometry, setup};
+use crate::ftl::tests::{Drive, SLOTS, Silent, drive, drive_of, fill, geometry, setup};
 use crate::ftl::{OnFlash, Recovery};
 use crate::policy::AXES;
 
@@ -200,7 +200,6 @@ fn rows() -> BTreeMap<&'static str, Vec<Row>> {
             ));
         }
     }
-    let _ = drive_with;
     let mut records: BTreeMap<&'static str, Vec<Row>> = BTreeMap::new();
     for mut drive in drives {
         for id in SectionId::ALL {

@@ -359,7 +359,6 @@ mod tests {
         (relocation.moves, relocation.moves_reading, relocation.asked) = (4, 3, 2);
         relocation.host_waits.set(Wait::Cleaning, true);
         relocation.map_waits.set(Wait::Superblock, true);
-        let mut relocation = relocation;
         relocation.cut();
         assert!(relocation.pace.is_due());
         assert_eq!(

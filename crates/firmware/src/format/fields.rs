@@ -22,28 +22,6 @@ pub(crate) trait Blank {
     const BLANK: Self;
 }
 
-/// A row of the page that describes the format.
-#[cfg(test)]
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Row {
-    pub(crate) record: &'static str,
-    pub(crate) field: &'static str,
-    pub(crate) unit: &'static str,
-    pub(crate) meaning: &'static str,
-    pub(crate) width: Width,
-}
-
-/// Width of a field.
-#[cfg(test)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Width {
-    Bytes(usize),
-    /// A list has a number of values, four bytes, and the values.
-    List,
-    /// The dump does not keep the field.
-    NotKept,
-}
-
 /// Declares what a dump keeps of a struct: `FIELD ["UNIT"]: "MEANING"`, and then, below `not`, each field that it does not
 /// keep, with the reason. A struct `of values` is one that lists and options hold.
 macro_rules! record {
