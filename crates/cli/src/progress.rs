@@ -122,3 +122,22 @@ fn style(template: &str) -> ProgressStyle {
         let _ = write!(out, "{}/s", si(state.per_sec()));
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_how_far_a_life_is() {
+        let lives = LifeProgress::Lives {
+            rate: 3,
+            host_bytes: 2.5e12,
+            mean_pe_cycles: 812.4,
+        };
+        assert_eq!(of_life(lives), "wear rate 3: 2.50 TB written, 812 P/E");
+        assert_eq!(
+            of_life(LifeProgress::Probes(1)),
+            "probing reads, stage 2 of 5"
+        );
+    }
+}

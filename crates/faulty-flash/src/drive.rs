@@ -438,6 +438,8 @@ impl FaultyDrive {
             dumped_bytes: recovery.dumped_bytes,
             superblocks: recovery.superblocks,
             mp_pages_read: recovery.mp_pages_read,
+            image_bytes: recovery.image_bytes,
+            wrote_image: recovery.wrote_image,
             lost_sections: recovery.lost_sections,
             ..cut
         };
@@ -514,7 +516,13 @@ impl FaultyDrive {
         let mut allocated = 0;
         let (dump, _) = self.dump(&mut allocated);
         let recovering = self.mount(&dump, &mut allocated)?;
+        let at_first = self.allocated();
         let recovery = self.firmware.go_through(recovering, &self.platform);
+        allocated += self.allocated() - at_first;
+        if allocated > 0 {
+            let allocations = allocated;
+            return Err(Violation::Allocated { allocations });
+        }
         self.now += POWER_OFF;
         self.platform.set_now(self.now);
         self.firmware.restart(self.now, &mut self.platform);

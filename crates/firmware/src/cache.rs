@@ -243,8 +243,8 @@ impl Cache {
     }
 
     /// Saves the keys of present entries, all of which are marked, or loads them into an empty cache: the oldest first,
-    /// those on probation before those that are protected.
-    pub(crate) fn transfer_marked(&mut self, cursor: &mut Cursor<'_>) {
+    /// those on probation before those that are protected. Keys are below `keys`.
+    pub(crate) fn transfer_marked(&mut self, keys: u64, cursor: &mut Cursor<'_>) {
         for state in [EntryState::Probation, EntryState::Protected] {
             let List {
                 oldest, mut len, ..
@@ -257,6 +257,9 @@ impl Cache {
                     false => self.entries[e as usize].key,
                 };
                 key.transfer(cursor);
+                if key >= keys {
+                    return cursor.fault();
+                }
                 match cursor.is_loading() {
                     true => e = self.put_back(key, state, cursor),
                     false => e = self.entries[e as usize].prev,

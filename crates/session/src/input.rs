@@ -527,4 +527,14 @@ mod tests {
             assert_eq!(workload.notices, [], "{}", example.name);
         }
     }
+
+    /// Phases alone say how hot a drive becomes.
+    #[test]
+    fn formula_how_hot_a_workload_makes_the_drive() {
+        let job = "[a]\nrw=randread\nsize=1m\n";
+        for (temperature, hottest) in [("", None), ("; firstread: temperature=61\n", Some(61.0))] {
+            let input = Input::job_file("a", format!("{job}{temperature}")).unwrap();
+            assert_eq!(input.hottest_c(), hottest);
+        }
+    }
 }

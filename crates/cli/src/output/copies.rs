@@ -49,3 +49,20 @@ pub fn refreshes(outcome: &Outcome) -> String {
         refused(&counters.refreshes_refused),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reasons are named in words, and those that nothing was refused for are left out.
+    #[test]
+    fn formula_what_was_refused_by_reason() {
+        let mut counts = [0; CopyRefused::COUNT];
+        assert_eq!(refused(&counts), "none");
+        for (reason, slots) in [(CopyRefused::NoSuperblock, 12), (CopyRefused::Buffer, 3)] {
+            let at = CopyRefused::ALL.iter().position(|r| *r == reason);
+            counts[at.expect("one of all")] = slots;
+        }
+        assert_eq!(refused(&counts), "no superblock 12, buffer 3");
+    }
+}

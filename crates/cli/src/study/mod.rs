@@ -314,3 +314,21 @@ impl Watch for Simulations {
         self.all.inc(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each shipped study is listed with its own title.
+    #[test]
+    fn formula_shipped_studies_have_names_and_titles() {
+        let rows = shipped().expect("shipped studies are sound");
+        assert_eq!(rows.len(), STUDIES.len());
+        for ((name, _), row) in STUDIES.iter().zip(&rows) {
+            let title = title(name)
+                .expect("a shipped study")
+                .expect("it has a title");
+            assert_eq!(row[..], [(*name).to_owned(), title]);
+        }
+    }
+}

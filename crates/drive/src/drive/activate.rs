@@ -49,7 +49,7 @@ impl<P: Payload> Drive<P> {
     /// with the factory's tables, as on a drive that is switched on for the first time.
     ///
     /// # Errors
-    /// [`ActivateError`]; then nothing has changed.
+    /// [`ActivateError`]; then nothing has changed, but a drive that does not mount is of no more use.
     pub fn activate(&mut self, at: Ns, profile: DriveProfile) -> Result<PowerCut, ActivateError> {
         self.may_cut_power()?;
         if let Some(path) = self.differs(&profile) {

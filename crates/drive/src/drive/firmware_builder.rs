@@ -1,18 +1,16 @@
 //! What a firmware is made from: its configuration and schemes, as a profile has them. A drive makes
 //! one at first, and a new one each time that power comes back.
 
-use std::hash::{Hash as _, Hasher as _};
-
 use firstread_core::CellMode;
 use firstread_core::params::Need;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
 use firstread_ecc::Code;
 use firstread_ecc::ldpc::MAX_ITERATIONS;
+use firstread_firmware::format::checksum;
 use firstread_firmware::policy::{ModeSetup, ReadTime, Setup};
 use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::place::layers;
-use rustc_hash::FxHasher;
 
 use crate::initial_contents::FilledMemory;
 use crate::profile::DriveProfile;
@@ -24,12 +22,16 @@ const MAX_READS: u32 = 4096;
 /// What tells a drive of `profile` and `seed` from others in its dumps: all keys of the profile but those of schemes, which
 /// another firmware may change.
 fn identity(profile: &DriveProfile, seed: u64) -> u64 {
-    let mut hasher = FxHasher::default();
-    seed.hash(&mut hasher);
-    for (path, literal) in profile.fixed() {
-        (path, literal).hash(&mut hasher);
-    }
-    hasher.finish()
+    let mut fixed: Vec<(&str, &str)> = profile.fixed().collect();
+    fixed.sort_unstable();
+    let half = |salt: u8| {
+        let first = [[salt; 8], seed.to_le_bytes()].concat();
+        let rows = fixed
+            .iter()
+            .flat_map(|(path, literal)| [path.as_bytes(), b"=", literal.as_bytes(), b"\n"]);
+        u64::from(checksum(std::iter::once(&first[..]).chain(rows)))
+    };
+    half(1) << 32 | half(2)
 }
 
 /// What a firmware is made from, but for its memory.

@@ -220,7 +220,7 @@ impl Stamps {
         }
     }
 
-    /// Power is off: no buffer holds anything, but where its data came from is known when they are restored.
+    /// Power is off: no buffer holds anything. Origins stay: a restored buffer has the origin that it had.
     pub(crate) fn power_off(&mut self) {
         self.buffers.fill(Stamp::ZERO);
     }

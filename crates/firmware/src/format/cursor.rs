@@ -110,8 +110,8 @@ impl<'a> Cursor<'a> {
         (self.at, self.lists)
     }
 
-    /// A list begins.
-    pub(super) fn list(&mut self) {
+    /// What follows has another length on other drives or at other times.
+    pub(crate) fn list(&mut self) {
         #[cfg(test)]
         {
             self.lists += 1;

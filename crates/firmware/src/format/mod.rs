@@ -15,8 +15,8 @@ mod section;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use fields::{Blank, Record, record, tags};
-pub use section::{Damage, Header, MountError, SectionId, Shutdown, bytes_up_to};
-pub(crate) use section::{Sections, checksum, dump_bytes, write_sections};
+pub use section::{Damage, Header, MountError, SectionId, Shutdown, bytes_up_to, checksum};
+pub(crate) use section::{Sections, dump_bytes, write_sections};
 
 #[cfg(test)]
 mod tests;

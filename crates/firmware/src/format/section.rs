@@ -5,7 +5,7 @@ use core::fmt;
 use crc::{CRC_32_ISCSI, Crc, Table};
 use firstread_core::Ns;
 
-use super::{Cursor, Record, tags};
+use super::{Cursor, Record};
 
 /// CRC-32C (Castagnoli), as iSCSI and NVMe use it.
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
@@ -141,7 +141,7 @@ impl fmt::Display for Damage {
         match self {
             Damage::Missing => f.write_str("it is missing"),
             Damage::Checksum => f.write_str("its checksum is wrong"),
-            Damage::Version(found) => write!(f, "it has version {found}, not 1"),
+            Damage::Version(found) => write!(f, "this firmware does not know its version {found}"),
             Damage::Contents => f.write_str("a field has a value that this drive cannot have"),
         }
     }
@@ -151,7 +151,7 @@ impl fmt::Display for MountError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MountError::NoDump => f.write_str("these bytes are no dump"),
-            MountError::Header => f.write_str("the checksum of the dump's header is wrong"),
+            MountError::Header => f.write_str("the header of the dump is damaged"),
             MountError::Version { found, known } => {
                 write!(f, "the dump has version {found} of the format, not {known}")
             }
@@ -197,41 +197,50 @@ pub enum Shutdown {
     Normal,
 }
 
-tags!(Shutdown {
-    PowerLoss = 0,
-    Reset = 1,
-    Normal = 2,
-});
+impl Shutdown {
+    const ALL: [Shutdown; 3] = [Shutdown::PowerLoss, Shutdown::Reset, Shutdown::Normal];
+
+    fn of(number: u8) -> Option<Shutdown> {
+        Shutdown::ALL.get(usize::from(number)).copied()
+    }
+}
 
 impl Header {
-    fn transfer(&mut self, length: &mut u32, version: &mut u16, cursor: &mut Cursor<'_>) {
+    fn transfer(&mut self, fixed: &mut Fixed, cursor: &mut Cursor<'_>) {
         let Header {
             identity,
             clock,
             sequence,
             saves,
             unsafe_shutdowns,
-            shutdown,
+            // Its number is looked at once the checksum is.
+            shutdown: _,
         } = self;
-        let (mut magic, mut zero) = (MAGIC, 0u8);
-        magic.transfer(cursor);
-        version.transfer(cursor);
-        shutdown.transfer(cursor);
+        let mut zero = 0u8;
+        fixed.magic.transfer(cursor);
+        fixed.version.transfer(cursor);
+        fixed.shutdown.transfer(cursor);
         zero.transfer(cursor);
-        length.transfer(cursor);
+        fixed.length.transfer(cursor);
         identity.transfer(cursor);
         clock.transfer(cursor);
         sequence.transfer(cursor);
         saves.transfer(cursor);
         unsafe_shutdowns.transfer(cursor);
-        if magic != MAGIC {
-            cursor.fault();
-        }
     }
 }
 
+/// What else a header says.
+#[derive(Default)]
+struct Fixed {
+    magic: u64,
+    version: u16,
+    shutdown: u8,
+    length: u32,
+}
+
 /// Checksum of `parts`, one after another.
-pub(crate) fn checksum<'a>(parts: impl Iterator<Item = &'a [u8]>) -> u32 {
+pub fn checksum<'a>(parts: impl Iterator<Item = &'a [u8]>) -> u32 {
     let mut digest = CHECKSUM.digest();
     parts.for_each(|part| digest.update(part));
     digest.finalize()
@@ -279,9 +288,14 @@ pub(crate) fn write_sections(
         seal(head, HEAD_BYTES)?;
         at += HEAD_BYTES + CHECKSUM_BYTES + len;
     }
-    let (mut header, mut length, mut version) = (*header, at as u32, VERSION);
-    let mut cursor = Cursor::saving(bytes);
-    header.transfer(&mut length, &mut version, &mut cursor);
+    let mut header = *header;
+    let mut fixed = Fixed {
+        magic: MAGIC,
+        version: VERSION,
+        shutdown: header.shutdown as u8,
+        length: at as u32,
+    };
+    header.transfer(&mut fixed, &mut Cursor::saving(bytes));
     seal(bytes, HEADER_BYTES)?;
     Some(at)
 }
@@ -311,22 +325,23 @@ pub(crate) struct Sections<'a> {
 impl<'a> Sections<'a> {
     /// Reads the header, and finds the sections.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<(Header, Sections<'a>), MountError> {
-        let (mut header, mut length, mut version) = (Header::default(), 0, 0);
+        let (mut header, mut fixed) = (Header::default(), Fixed::default());
         let mut cursor = Cursor::loading(bytes);
-        header.transfer(&mut length, &mut version, &mut cursor);
-        if cursor.has_fault() {
+        header.transfer(&mut fixed, &mut cursor);
+        if cursor.has_fault() || fixed.magic != MAGIC {
             return Err(MountError::NoDump);
         }
         if !is_sealed(bytes, HEADER_BYTES) {
             return Err(MountError::Header);
         }
-        if version != VERSION {
+        if fixed.version != VERSION {
             return Err(MountError::Version {
-                found: version,
+                found: fixed.version,
                 known: VERSION,
             });
         }
-        let bytes = &bytes[..bytes.len().min(length as usize)];
+        header.shutdown = Shutdown::of(fixed.shutdown).ok_or(MountError::Header)?;
+        let bytes = &bytes[..bytes.len().min(fixed.length as usize)];
         let mut sections = Sections {
             bodies: [Err(Damage::Missing); SectionId::ALL.len()],
         };

@@ -4,7 +4,7 @@
 //! superblock repeats them in its last multi-plane pages, its table of contents. Capacitors power the
 //! controller for one **emergency dump**, into blocks that are kept erased for it. The dump holds the slots
 //! of the write buffers that no program has finished, with the buffers' descriptors; the table of
-//! superblocks; the tables of read levels (a few KiB); and the tail of the journal. The **journal** holds
+//! superblocks; what read levels and retries have learned; counters; and the journal. The **journal** holds
 //! what flash cannot tell: trims and losses. Its merged contents are the trim and loss entries of the map's
 //! overlay. This model keeps them there.
 //!
@@ -25,7 +25,7 @@
 //! An **image** of the map is written when a host shuts the drive down, and a drive that was filled without being
 //! simulated begins with one. A mount reads it, and only tables of contents of superblocks that became full later. Each
 //! page whose place has changed since lies in one of these, in a superblock that is still open, or in the dump, so the map
-//! is the same as from all tables of contents. This model reads all of them and counts those alone.
+//! is the same as from all tables of contents. After a power cut this model reads all of them and counts those alone.
 //!
 //! Cached data are lost: the read cache, read-ahead, and unchanged map pages.
 //!
@@ -54,11 +54,11 @@ pub struct Recovery {
     pub dumped_map_pages: u32,
     /// Bytes of the dump: what [`crate::Firmware::save`] writes.
     pub dump_bytes: u64,
-    /// Bytes written at the power cut: the dump, the slots of the write buffers, and map pages.
+    /// Bytes written when the drive ended: the dump, the slots of the write buffers, and map pages.
     pub dumped_bytes: u64,
-    /// Whether the host had asked for the shutdown, so that an image of the map was written.
+    /// Whether an image of the map was written: the host had asked for the shutdown, and memory holds the whole map.
     pub wrote_image: bool,
-    /// Bytes of the image of the map that was read: what it says of superblocks needs no table of contents.
+    /// Bytes of the image of the map that was read. Tables of contents of superblocks that it has are not read.
     pub image_bytes: u64,
     /// Superblocks whose contents were read.
     pub superblocks: u32,
@@ -216,7 +216,18 @@ impl<M: Arena> FlashStore<M> {
         u64::from(g.slots_per_mp_page()) * u64::from(g.slot_bytes)
     }
 
-    /// Maps the dumped slots, and counts the bytes of the dump.
+    /// A mount reads the dump first, and the image of the map if there is one.
+    pub(crate) fn count_dump_and_image(&self, recovery: &mut Recovery) {
+        let has_image = recovery.wrote_image || self.place.space.has_image();
+        if has_image && !self.table.directory.is_on() {
+            recovery.image_bytes = self.table.map.capacity() * u64::from(MAP_ENTRY_BYTES);
+        }
+        for bytes in [recovery.dump_bytes, recovery.image_bytes] {
+            recovery.mp_pages_read += bytes.div_ceil(self.mp_page_bytes());
+        }
+    }
+
+    /// Maps the dumped slots, and counts their bytes.
     fn take_dumped<P: Ports>(&mut self, recovery: &mut Recovery, ports: &P) {
         for i in 0.. {
             let Some(held) = self.place.dumped_at(i) else {
@@ -238,11 +249,8 @@ impl<M: Arena> FlashStore<M> {
         let mp_pages = superwordlines as u64 * bits * u64::from(g.stripe_parity);
         recovery.dumped_bytes =
             recovery.dump_bytes + slots * u64::from(g.slot_bytes) + mp_pages * self.mp_page_bytes();
-        if self.place.space.has_image() && !self.table.directory.is_on() {
-            recovery.image_bytes = self.table.map.capacity() * u64::from(MAP_ENTRY_BYTES);
-        }
-        recovery.mp_pages_read += recovery.image_bytes.div_ceil(self.mp_page_bytes());
-        recovery.mp_pages_read += recovery.dumped_bytes.div_ceil(self.mp_page_bytes());
+        let beyond = recovery.dumped_bytes - recovery.dump_bytes;
+        recovery.mp_pages_read += beyond.div_ceil(self.mp_page_bytes());
     }
 
     /// The slot at `ppa` has spare area `spare`: maps the page there, if this is its newest version so far.

@@ -12,14 +12,20 @@ use crate::format::{
 use crate::ftl::{OnFlash, Recovering, Recovery};
 use crate::log::Record;
 use crate::lower_layers::LowerLayers;
+use crate::observe::Counters;
 use crate::shared::Shared;
 
 impl<M: Arena> Firmware<M> {
     /// Power is cut: what is in flight is lost, and what a dump keeps is left. Of a volatile write cache, what was not
-    /// programmed is lost, and [`firstread_core::Accounting::lost`] tells of which pages. The recovery needs room for one
-    /// map change: if [`Firmware::overlay_is_short`], hand over more memory before. From now on the firmware can only be
+    /// programmed is lost, and [`firstread_core::Accounting::lost`] tells of which pages. The next mount needs room for two
+    /// map changes: if [`Firmware::overlay_is_short`], hand over more memory before. From now on the firmware can only be
     /// saved ([`Firmware::save`]) and ended ([`Firmware::into_flash`]). Returns what the cut has met.
     pub fn cut<P: Ports<Record = Record>>(&mut self, ports: &mut P) -> Recovery {
+        if !self.is_at_rest() && self.header.shutdown == Shutdown::Normal {
+            // Power did not wait until operations had ended.
+            self.header.shutdown = Shutdown::PowerLoss;
+        }
+        let is_asked = self.header.shutdown == Shutdown::Normal;
         let mut recovery = Recovery {
             erasing: self.lower.store.place.space.erases.blocks().count() as u32,
             converting: self.lower.store.is_converting(),
@@ -30,19 +36,21 @@ impl<M: Arena> Firmware<M> {
         let (table, place, shared) = (&mut store.table, &mut store.place, &mut store.shared);
         let codewords = shared.config.geometry.codewords_per_slot();
         shared.counters.front.ahead_wasted += self.host.cut(&shared.jobs, codewords);
-        let changed = |lpn, of: &_| map_cache.change(lpn, of);
-        recovery.lost_slots = place.lose_unsafe(table, &mut shared.blocks, ports, changed);
+        if is_asked {
+            place.space.write_image();
+        } else {
+            let changed = |lpn, of: &_| map_cache.change(lpn, of);
+            recovery.lost_slots = place.lose_unsafe(table, &mut shared.blocks, ports, changed);
+        }
         recovery.torn_programs = place.cut(shared, ports);
         recovery.count_reads(&shared.jobs);
         recovery.waiting_programs = place.waiting_programs();
         if map_cache.is_on() {
             recovery.dumped_map_pages = map_cache.cut();
         }
-        if self.header.shutdown == Shutdown::Normal {
-            place.space.write_image();
-        } else {
+        if !is_asked {
             debug_assert!(
-                map_cache.is_on() || table.map.has_room(1),
+                map_cache.is_on() || table.map.has_room(2),
                 "the overlay is short"
             );
             table.forget_places();
@@ -50,9 +58,10 @@ impl<M: Arena> Firmware<M> {
         recovery
     }
 
-    /// The host shuts the drive down: no command is in flight, and none will come. From now on no operation begins. Once
-    /// [`Firmware::is_at_rest`], [`Firmware::cut`] and [`Firmware::save`] end the firmware, and the next mount is short:
-    /// the controller writes an image of the map.
+    /// The host shuts the drive down: no command is in flight, and none will come. From now on no operation begins, but on
+    /// a die that has suspended one. Once [`Firmware::is_at_rest`], [`Firmware::cut`] and [`Firmware::save`] end the
+    /// firmware. They lose nothing, and where the whole map is in memory, the controller writes an image of it, so that the
+    /// next mount is short.
     pub fn shut_down(&mut self) {
         self.header.shutdown = Shutdown::Normal;
         self.lower.store.shared.schedule.pause();
@@ -78,17 +87,11 @@ impl<M: Arena> Firmware<M> {
         self.count(cut, ports, false)
     }
 
-    /// Maximum number of bytes of a dump. To be asked of a firmware that was newly made.
+    /// Maximum number of bytes of a dump without its journal, which has no other bound than the memory of the map's overlay:
+    /// 17 bytes for each page that was trimmed alone or lost, and for each region of 4,096 pages that was trimmed whole. To be
+    /// asked of a firmware that was newly made, and has no journal.
     pub fn dump_bytes_at_most(&mut self, ports: &impl Ports) -> usize {
         self.count(&Recovery::default(), ports, true)
-    }
-
-    /// Bytes of the journal in a dump of now. Trims of pages alone, and losses, have no other bound than the memory of the
-    /// map's overlay.
-    pub fn journal_bytes(&mut self) -> usize {
-        let mut cursor = Cursor::counting(false);
-        self.transfer(SectionId::Journal, &mut Recovery::default(), &mut cursor);
-        cursor.end().unwrap_or(0)
     }
 
     fn count(&mut self, cut: &Recovery, ports: &impl Ports, most: bool) -> usize {
@@ -151,13 +154,15 @@ impl<M: Arena> Firmware<M> {
             return Err(MountError::Identity { found, own });
         }
         self.header = Header {
-            saves: header.saves + 1,
-            unsafe_shutdowns: header.unsafe_shutdowns
-                + u32::from(header.shutdown == Shutdown::PowerLoss),
+            saves: header.saves.saturating_add(1),
+            unsafe_shutdowns: header
+                .unsafe_shutdowns
+                .saturating_add(u32::from(header.shutdown == Shutdown::PowerLoss)),
             ..header
         };
         let has_image = header.shutdown == Shutdown::Normal;
         self.lower.store.table.put_on(flash, has_image);
+        let buffers = self.buffer_slots();
         let mut cut = Recovery::default();
         let mut lost = 0;
         for id in SectionId::ALL {
@@ -169,33 +174,49 @@ impl<M: Arena> Firmware<M> {
             });
             match loaded {
                 Ok(()) => {}
+                Err(damage) if id.is_essential() => return Err(MountError::Section(id, damage)),
                 // Contents that do not fit have been loaded in part.
-                Err(damage) if id.is_essential() || damage == Damage::Contents => {
-                    return Err(MountError::Section(id, damage));
-                }
+                Err(Damage::Contents) => match id {
+                    SectionId::Counters => {
+                        self.lower.store.shared.counters = Counters::default();
+                        lost += 1;
+                    }
+                    SectionId::Cut => {
+                        cut = Recovery::default();
+                        lost += 1;
+                    }
+                    SectionId::Relocation => {
+                        self.relocate.forget_plans();
+                        lost += 1;
+                    }
+                    _ => return Err(MountError::Section(id, Damage::Contents)),
+                },
                 Err(_) => lost += 1,
             }
         }
         let counters = &self.lower.store.shared.counters;
         let written = (counters.host_slots_written, counters.front.map_writes);
         self.lower.store.place.relocation.written_so_far(written);
-        cut.lost_sections = lost;
         let store = &mut self.lower.store;
-        if !store.place.is_sound(&store.shared) {
+        if !store.place.is_sound(buffers, &store.shared) {
             return Err(MountError::Section(SectionId::Placement, Damage::Contents));
         }
         if !self.relocate.is_sound(&store.shared.blocks) {
-            return Err(MountError::Section(SectionId::Relocation, Damage::Contents));
+            self.relocate.forget_plans();
+            lost += 1;
         }
         store.shared.blocks.mark_all();
         store.place.recount(&mut store.shared);
         store.read.loaded();
         self.header.shutdown = Shutdown::PowerLoss;
-        let next = match has_image && !self.lower.map_cache.is_on() {
+        let wrote_image = has_image && !self.lower.map_cache.is_on();
+        let next = match wrote_image {
             true => self.lower.store.shared.blocks.len(),
             false => 0,
         };
-        (cut.dump_bytes, cut.wrote_image) = (bytes.len() as u64, has_image);
+        (cut.dump_bytes, cut.wrote_image, cut.lost_sections) =
+            (bytes.len() as u64, wrote_image, lost);
+        self.lower.store.count_dump_and_image(&mut cut);
         Ok(Recovering::new(cut, SuperblockId(next)))
     }
 
@@ -232,7 +253,7 @@ impl<M: Arena> Firmware<M> {
             SectionId::Placement => place.transfer(cursor),
             SectionId::Buffers => {}
             SectionId::Journal => table.transfer(header.shutdown == Shutdown::Normal, cursor),
-            SectionId::MapCache => map_cache.transfer(cursor),
+            SectionId::MapCache => map_cache.transfer(table.directory.len(), cursor),
             SectionId::Relocation => relocate.transfer(cursor),
             SectionId::ReadLevels => read.transfer_levels(cursor),
             SectionId::Retry => read.transfer_retry(cursor),

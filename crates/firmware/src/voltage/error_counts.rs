@@ -189,6 +189,7 @@ record! {
 /// Whether errors are counted follows from the configuration.
 impl Record for Option<Box<ErrorCounts>> {
     fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        cursor.list();
         if let Some(counts) = self {
             counts.transfer(cursor);
         }

@@ -74,3 +74,39 @@ impl Fact {
         Ok(footprint.map(|f| (self.of)(&f, geometry.blocks_per_plane as usize)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_firmware::policy::read_levels::Footprint;
+    use firstread_firmware::voltage::tables::TableBytes;
+
+    use super::*;
+
+    #[test]
+    fn formula_facts_are_of_the_footprint() {
+        let footprint = Footprint {
+            superblocks: 1_200,
+            working: 2_500,
+            zones: 300,
+            tables: TableBytes {
+                active: 7,
+                shadow: 0,
+                staging: 0,
+                derived: 0,
+            },
+        };
+        let facts = FACTS
+            .iter()
+            .map(|fact| (fact.name, (fact.of)(&footprint, 400)));
+        let facts: Vec<(&str, f64)> = facts.collect();
+        assert_eq!(
+            facts,
+            [
+                ("active_table_bytes", 7.0),
+                ("metadata_kb", 4.007),
+                ("working_kb", 2.5),
+                ("bytes_a_superblock", 3.0),
+            ]
+        );
+    }
+}

@@ -603,4 +603,20 @@ mod tests {
         assert!((retried_percent(&counters, 8).unwrap() - 10.0).abs() < 1e-9);
         assert!((retried_percent(&counters, 3).unwrap() - 90.0).abs() < 1e-9);
     }
+
+    /// The mean time of a retry is the time that reads are charged for retries over their number.
+    #[test]
+    fn formula_the_mean_time_of_a_retry() {
+        let set = ["capacity=64 MiB", "schemes.read_levels=factory"];
+        let job = "[a]\nrw=randread\nbs=4k\nnorandommap\nsize=16m\n";
+        let (metrics, _) = of_drive("ct-qlc", &set, job);
+        let of = |name: &str| metrics[name].as_f64().unwrap();
+        let retries = of("retries_mean");
+        let us = of("retry_step_us");
+        let share = us * retries / of("mean_us");
+        assert!(
+            retries > 0.2 && (0.05..1.0).contains(&share),
+            "{retries} retries of {us} us: {share}"
+        );
+    }
 }

@@ -325,9 +325,18 @@ impl<M: Arena> Map<M> {
     /// Saves the journal, or loads it into an empty map: regions that were trimmed as a whole, and pages that were
     /// trimmed alone or are lost.
     pub(super) fn transfer_journal(&mut self, cursor: &mut Cursor<'_>) {
+        let Map {
+            capacity: _,
+            slots_per_block: _,
+            touched,
+            any_touched,
+            // In the entries of regions that were trimmed whole.
+            trimmed_at: _,
+            overlay: _,
+        } = self;
         // A region in which pages have moved has an entry for none of them here, and is not as it was filled either.
-        self.any_touched.transfer(cursor);
-        self.touched.transfer(cursor);
+        any_touched.transfer(cursor);
+        touched.transfer(cursor);
         match cursor.is_loading() {
             true => self.load_journal(cursor),
             false => self.save_journal(cursor),
@@ -348,11 +357,11 @@ impl<M: Arena> Map<M> {
                 }
                 .transfer(cursor);
             }
-            for lpn in first..(first + REGION_PAGES).min(self.capacity) {
-                let kind = match self.overlay.get(lpn) {
+            self.overlay.each_in_region(first, |lpn, value| {
+                let kind = match value {
                     TRIMMED => JournalKind::Trimmed,
                     LOST => JournalKind::Lost,
-                    _ => continue,
+                    _ => return,
                 };
                 JournalEntry {
                     kind,
@@ -360,7 +369,7 @@ impl<M: Arena> Map<M> {
                     sequence: 0,
                 }
                 .transfer(cursor);
-            }
+            });
         }
         let mut end = JournalEntry::BLANK;
         end.transfer(cursor);

@@ -188,9 +188,9 @@ impl MapCache {
 }
 
 impl MapCache {
-    /// Saves which map pages have changes that are not on flash, or loads that. The contents of those in memory are the
+    /// Saves which of `map_pages` map pages have changes that are not on flash, or loads that. The contents of those in memory are the
     /// platform's.
-    pub(crate) fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+    pub(crate) fn transfer(&mut self, map_pages: u32, cursor: &mut Cursor<'_>) {
         let MapCache {
             cache,
             changed,
@@ -204,8 +204,8 @@ impl MapCache {
             stalled: _,
         } = self;
         if cache.len() > 0 {
-            cache.transfer_marked(cursor);
-            changed.transfer(cursor);
+            cache.transfer_marked(map_pages.into(), cursor);
+            changed.transfer(map_pages, cursor);
         }
     }
 }

@@ -51,19 +51,28 @@ impl PageSet {
         was
     }
 
-    /// Saves the set, a bit a page, or loads it.
-    pub(crate) fn transfer(&mut self, cursor: &mut Cursor<'_>) {
-        self.cursor.transfer(cursor);
-        if self.cursor > self.summary.len() {
+    /// Saves the set of pages below `pages`, a bit a page, or loads it.
+    pub(crate) fn transfer(&mut self, pages: u32, cursor: &mut Cursor<'_>) {
+        let PageSet {
+            words,
+            summary,
+            len,
+            cursor: next,
+        } = self;
+        next.transfer(cursor);
+        words.transfer(cursor);
+        let past_last = words
+            .last()
+            .is_some_and(|word| pages % 64 != 0 && word >> (pages % 64) != 0);
+        if *next >= summary.len().max(1) || past_last {
             return cursor.fault();
         }
-        self.words.transfer(cursor);
         if cursor.is_loading() {
-            self.summary.fill(0);
-            self.len = 0;
-            for (i, word) in self.words.iter().enumerate() {
-                self.len += word.count_ones();
-                self.summary[i / 64] |= u64::from(*word != 0) << (i % 64);
+            summary.fill(0);
+            *len = 0;
+            for (i, word) in words.iter().enumerate() {
+                *len += word.count_ones();
+                summary[i / 64] |= u64::from(*word != 0) << (i % 64);
             }
         }
     }

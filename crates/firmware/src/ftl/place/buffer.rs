@@ -363,8 +363,9 @@ impl WriteBuffer {
         (!l.die_done[die.0 as usize]).then(|| (ppa, l.buffers.slot(in_superwordline)))
     }
 
-    /// Whether what was loaded names only superblocks, wordlines and slots that there are, of `blocks` superblocks.
-    pub(super) fn is_sound(&self, blocks: u32) -> bool {
+    /// Whether what was loaded names only superblocks, wordlines, slots and buffers that there are, of `blocks` superblocks and
+    /// `slot_buffers` slot buffers.
+    pub(super) fn is_sound(&self, blocks: u32, slot_buffers: u32) -> bool {
         let g = &self.layout.geometry;
         let is_there = |block: SuperblockId, mode: CellMode, wordline: u16| {
             let slots = WriteBuffer::superwordline_slots(g, mode);
@@ -372,6 +373,7 @@ impl WriteBuffer {
         };
         let is_sound = |l: &OpenSuperwordline| {
             is_there(l.block, l.mode, l.wordline)
+                && l.buffers.0 <= slot_buffers.saturating_sub(self.stride)
                 && l.filled <= WriteBuffer::superwordline_slots(g, l.mode)
                 && l.dies_done as usize == l.die_done.iter().filter(|done| **done).count()
         };

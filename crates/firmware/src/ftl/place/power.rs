@@ -56,23 +56,26 @@ impl Placement {
     }
 
     /// Whether what was loaded names only superblocks, dies, streams and slots that the drive has.
-    pub(crate) fn is_sound(&self, shared: &Shared) -> bool {
+    pub(crate) fn is_sound(&self, slot_buffers: u32, shared: &Shared) -> bool {
         let (blocks, dies) = (shared.blocks.len(), shared.config.geometry.dies());
         let streams = self.streams.iter().count();
         let is_there =
             |ppa: Ppa| ppa.block().0 < blocks && ppa.slot() < shared.slots_of(shared.config.mode);
         let has_slot = |(ppa, _): (Ppa, _)| is_there(ppa);
         let is_failed = |(block, die): &(SuperblockId, DieId)| block.0 < blocks && die.0 < dies;
-        self.streams.iter().all(|buffer| buffer.is_sound(blocks))
+        self.streams
+            .iter()
+            .all(|buffer| buffer.is_sound(blocks, slot_buffers))
             && self.rewrites.is_sound()
             && (0..self.rewrites.len()).all(|i| has_slot(self.rewrites.at(i)))
             && self.bad.failed().all(is_failed)
             && self.space.erases.is_sound(blocks, dies)
-            && self.relocation.emptying.is_none_or(|e| e.block.0 < blocks)
+            && self.relocation.is_sound(blocks)
+            && self.space.is_sound()
             && self
                 .waiting
                 .iter()
-                .all(|program| program.is_sound(streams, blocks, &shared.config.geometry))
+                .all(|program| program.is_sound(streams, blocks, slot_buffers, &shared.config))
             && shared.blocks.iter().all(|(_, info)| {
                 info.mode <= shared.config.mode
                     && info.valid_slots <= shared.slots_of(info.mode)
@@ -258,7 +261,7 @@ record! {
     } not {
         area: "a region's scheme learns anew which pages are hot; data stay where they are",
         region: "waits are lost, and every slot counts as one that moves have written",
-        older: "slots that a volatile cache would lose are lost already",
+        older: "what a power cut loses is lost already, and nothing is lost after a shutdown",
         wear: "the schemes of wear leveling look at the superblocks anew",
         opened: "of one call",
     }

@@ -11,6 +11,9 @@ use crate::observe::{ModeSet, Owner};
 /// Fractions of a slot in which due moves are counted: the pace may be less than one move for each host slot.
 const PER_SLOT: i64 = 256;
 
+/// Multi-plane pages of a superblock at most: more than any drive has.
+const MOST_MP_PAGES: u32 = 1 << 24;
+
 /// A superblock that is being emptied, or will be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evacuation {
@@ -208,6 +211,14 @@ impl RelocationState {
     /// Whether no move is in progress and no superblock is being emptied.
     pub(crate) fn is_resting(&self) -> bool {
         self.emptying.is_none() && self.moves == 0
+    }
+
+    /// Whether what was loaded is of a drive of `blocks` superblocks.
+    pub(crate) fn is_sound(&self, blocks: u32) -> bool {
+        let pace = &self.pace;
+        let is_sound = |e: &Evacuation| e.block.0 < blocks && e.mp_pages <= MOST_MP_PAGES;
+        (1..=pace.update_after).contains(&pace.until_update)
+            && self.emptying.as_ref().is_none_or(is_sound)
     }
 
     /// So much was `written` until now, host slots and map pages. Where the counters were lost, that is less than when the

@@ -43,7 +43,7 @@ impl RewriteQueue {
         self.len == 0
     }
 
-    /// Whether the entries that were loaded are those of the ring.
+    /// Whether what was loaded names entries that the ring has.
     pub(super) fn is_sound(&self) -> bool {
         let places = self.slots.len() as u32;
         self.len <= places && self.oldest < places.max(1)

@@ -105,6 +105,12 @@ impl Space {
         self.imaged = self.closed;
     }
 
+    /// Whether the numbers that were loaded are those of a drive: fewer than a drive can open in its life.
+    pub(crate) fn is_sound(&self) -> bool {
+        const MOST: u64 = 1 << 56;
+        self.opened < MOST && self.closed < MOST && self.imaged <= self.closed
+    }
+
     /// Whether there is an image of the map.
     pub(crate) fn has_image(&self) -> bool {
         self.imaged > 0

@@ -1,8 +1,9 @@
 //! Programs that had not begun when power was cut, in the order in which they are reissued.
 
-use firstread_core::{Buf, Geometry, OpClass, PageAddr};
+use firstread_core::{Buf, OpClass, PageAddr};
 
 use super::buffer::SUPERWORDLINES;
+use crate::config::Config;
 use crate::format::record;
 use crate::observe::StreamId;
 use crate::schedule::{Job, Purpose};
@@ -39,14 +40,27 @@ impl WaitingProgram {
         })
     }
 
-    /// Whether a drive of `geometry` with `streams` streams and `blocks` superblocks has such a program.
-    pub(super) fn is_sound(&self, streams: usize, blocks: u32, geometry: &Geometry) -> bool {
-        let at = self.at;
+    /// Whether a drive of `config` with `streams` streams, `blocks` superblocks and `slot_buffers` slot buffers has such a
+    /// program.
+    pub(super) fn is_sound(
+        &self,
+        streams: usize,
+        blocks: u32,
+        slot_buffers: u32,
+        config: &Config,
+    ) -> bool {
+        let (at, geometry) = (self.at, &config.geometry);
         usize::from(self.stream.0) < streams
+            && matches!(
+                self.class,
+                OpClass::MapProgram | OpClass::Program | OpClass::MoveProgram
+            )
             && usize::from(self.superwordline) < SUPERWORDLINES
+            && self.buf.0 < slot_buffers
             && at.block.0 < blocks
             && at.die.0 < geometry.dies()
             && at.wordline < geometry.wordlines_per_block
+            && at.page.0 < config.mode.bits()
     }
 
     /// What its next job is for.

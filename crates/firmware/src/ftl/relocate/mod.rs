@@ -151,6 +151,11 @@ impl Relocate {
         self.gc.victim()
     }
 
+    /// The plans of victims that were loaded are not those of this drive: victims are planned anew.
+    pub(crate) fn forget_plans(&mut self) {
+        self.gc.planned_count = 0;
+    }
+
     /// Whether what was loaded names only superblocks that there are.
     pub(crate) fn is_sound(&self, blocks: &SuperblockTable) -> bool {
         self.gc.is_sound(blocks.len())

@@ -210,6 +210,7 @@ record! {
 /// The number of classes that are not as new, and each of them after its index.
 impl Record for Learned {
     fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        cursor.list();
         let most = cursor.counts_most();
         let is_kept = |class: &Class| most || !class.is_new();
         let mut kept = self.0.iter().filter(|class| is_kept(class)).count();

@@ -257,6 +257,28 @@ impl<M: Arena> SparseTable<M> {
         self.give_back(region);
     }
 
+    /// Calls `each` with every value of the region of `page`, and with its page, in ascending order.
+    pub(super) fn each_in_region(&self, page: u64, mut each: impl FnMut(u64, u64)) {
+        let (region, bytes) = (self.region(page), self.memory.bytes());
+        let first = page / REGION_PAGES * REGION_PAGES;
+        if region.class() == FLAT {
+            let flat = bytes[region.offset()..][..FRAME_ROOM].chunks_exact(FLAT_ENTRY);
+            for (lpn, value) in (first..).zip(flat) {
+                let mut word = [0; 8];
+                word[..FLAT_ENTRY].copy_from_slice(value);
+                match u64::from_le_bytes(word) {
+                    0 => {}
+                    value => each(lpn, value),
+                }
+            }
+            return;
+        }
+        for i in 0..region.entries() {
+            let entry = load(bytes, entry_at(region, i)) & ENTRY_MASK;
+            each(first + (entry >> VALUE_BITS), entry & VALUE);
+        }
+    }
+
     /// An empty table lies in `memory` from now on.
     pub fn put_into(&mut self, memory: M) {
         debug_assert!(
