@@ -358,9 +358,9 @@ mod tests {
         });
         assert_eq!(
             bytes.concat(),
-            "ct-qlc: 3710857 bytes, buffers of 299630592 bytes\n\
-             fg-qlc: 3711979 bytes, buffers of 299630592 bytes\n\
-             a-tlc: 2802313 bytes, buffers of 224722944 bytes\n"
+            "ct-qlc: 3825327 bytes, buffers of 299630592 bytes\n\
+             fg-qlc: 3826449 bytes, buffers of 299630592 bytes\n\
+             a-tlc: 2859559 bytes, buffers of 224722944 bytes\n"
         );
     }
 
