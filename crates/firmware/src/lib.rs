@@ -57,6 +57,7 @@ pub use read::Learned;
 use read::Read;
 pub use route::Dump;
 use schedule::Jobs;
+pub use setup::{SteadyLow, SteadySpace};
 use shared::Shared;
 
 /// The firmware of one drive. `M` is the memory of the map overlay.

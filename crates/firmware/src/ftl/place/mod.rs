@@ -228,6 +228,11 @@ impl Place {
         self.streams.plan().all_slot_buffers()
     }
 
+    /// Slots that superblocks of streams of copies take from the capacity, those of the low wearing area aside.
+    pub(crate) fn kept_by_copies(&self) -> u64 {
+        self.streams.plan().kept_by_copies()
+    }
+
     /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
     /// many again for data to be rewritten.
     pub(crate) fn write_buffers(&self) -> (u32, u32) {

@@ -10,7 +10,7 @@ use firstread_core::Lpn;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Areas;
-use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
+use super::contract::{AfterOverwrites, InUse, LowRoom, MakeRoom, PageMove, PageWrite};
 use super::params::{LOW, LOW_FREE, LOW_SHARE, low_from, slots_of};
 use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, StreamRow, SuperblockTable};
 use crate::policy::Setup;
@@ -64,6 +64,11 @@ impl Areas for Clairvoyant {
 
     fn free_after_fill(&self) -> Option<u32> {
         Some(LOW_FREE)
+    }
+
+    /// Nothing is read, so nothing belongs there.
+    fn after_overwrites(&self, _: u64) -> AfterOverwrites {
+        AfterOverwrites::Nothing { free: LOW_FREE }
     }
 
     fn streams(&self) -> &'static [StreamRow] {

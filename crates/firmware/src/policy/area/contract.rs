@@ -59,6 +59,27 @@ pub enum MakeRoom {
     ReturnOldest,
 }
 
+/// What the low wearing area holds of a drive that is overwritten and never read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterOverwrites {
+    /// Pages that moved twice without a write of the host, as long as a superblock of the area holds less, on average, than
+    /// one of the high wearing area. `free` superblocks of the area are free, and `spare` hold no settled data.
+    Spilled {
+        /// Free superblocks.
+        free: u32,
+        /// Superblocks without settled data, the free ones among them.
+        spare: u32,
+    },
+    /// Nothing: no page enters, and those that lay there are overwritten one after another. Where the high wearing area
+    /// cannot hold all data, the areas are one drive to host and cleaning, and `free` superblocks of this one are free.
+    Nothing {
+        /// Free superblocks.
+        free: u32,
+    },
+    /// The high wearing area has reached its bound, and the areas share the writes of the host.
+    Shared,
+}
+
 /// The trait of the axis.
 pub trait Areas {
     /// Number of the first superblock of the low wearing area; none if the drive has no areas.
@@ -69,6 +90,12 @@ pub trait Areas {
     /// address alone.
     fn free_after_fill(&self) -> Option<u32> {
         None
+    }
+    /// What the low wearing area holds after overwrites alone, where the high wearing area has had `high_milli` thousandths
+    /// of a P/E cycle on average. Not on the path of a request.
+    fn after_overwrites(&self, high_milli: u64) -> AfterOverwrites {
+        let _ = high_milli;
+        AfterOverwrites::Nothing { free: 0 }
     }
     /// The stream that the scheme declares for all data of the low wearing area.
     fn streams(&self) -> &'static [StreamRow] {

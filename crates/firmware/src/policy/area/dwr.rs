@@ -17,10 +17,10 @@ use firstread_core::params::{Param, Values};
 use super::Areas;
 use super::at_bound::Bound;
 use super::budget::Budget;
-use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
+use super::contract::{AfterOverwrites, InUse, LowRoom, MakeRoom, PageMove, PageWrite};
 use super::locality::Locality;
 use super::low_wear::LowWear;
-use super::params::{LOW, LOW_FREE, low_from, slots_of};
+use super::params::{LOW, LOW_FREE, LOW_LEFT_FREE, LOW_SPARE, low_from, slots_of};
 use super::stage::Stages;
 use crate::observe::{Area, LowEntry, Owner, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
@@ -155,6 +155,17 @@ impl Areas for Dwr {
     /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
     fn free_after_fill(&self) -> Option<u32> {
         self.is_balanced.then_some(LOW_FREE)
+    }
+
+    fn after_overwrites(&self, high_milli: u64) -> AfterOverwrites {
+        match self.is_balanced {
+            _ if self.bound.shares_at(high_milli) => AfterOverwrites::Shared,
+            true => AfterOverwrites::Spilled {
+                free: LOW_LEFT_FREE,
+                spare: LOW_SPARE,
+            },
+            false => AfterOverwrites::Nothing { free: LOW_FREE },
+        }
     }
 
     /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.

@@ -23,7 +23,7 @@ mod stage;
 use crate::observe::{Area, Future, LowEntry, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 use crate::policy::hot_pages::PageRead;
-pub use contract::{Areas, LowRoom, MakeRoom, PageMove, PageWrite};
+pub use contract::{AfterOverwrites, Areas, LowRoom, MakeRoom, PageMove, PageWrite};
 
 axis! {
     "area": "regions that wear apart";
@@ -35,6 +35,7 @@ axis! {
     }
     fn low_from(&self) -> Option<u32>;
     fn free_after_fill(&self) -> Option<u32>;
+    fn after_overwrites(&self, high_milli: u64) -> AfterOverwrites;
     fn streams(&self) -> &'static [StreamRow];
     fn foresee(&mut self, future: &Future);
     fn look(&mut self, blocks: &SuperblockTable);
