@@ -8,7 +8,7 @@ use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 use crate::Firmware;
 use crate::ftl::{Inconsistency, RESERVE};
 use crate::log::Record;
-use crate::observe::{Area, Future, SuperblockUse};
+use crate::observe::{Future, RegionId, SuperblockUse};
 use crate::policy::area::{AfterOverwrites, Areas};
 use crate::read::Learned;
 
@@ -83,21 +83,22 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
-    /// The superblocks that a fill of `filled` superblocks in address order leaves out between others, so that the low
-    /// wearing area is filled too: the free ones of a drive that is full lie at the end of the high wearing area. Empty
-    /// if there are none.
+    /// The superblocks that a fill of `filled` superblocks in address order leaves out between others, so that a region
+    /// that a scheme declares is filled too: the free ones of a drive that is full lie at the end of the drive's own
+    /// region. Empty if there are none.
     pub fn left_out_by_fill(&self, filled: u32) -> Range<u32> {
         let store = &self.lower.store;
         let blocks = &store.shared.blocks;
-        let free_after = store.place.area.free_after_fill();
+        let declared = store.place.area.region();
+        let free_after = declared.and_then(|region| region.free_after_fill);
         let usable = blocks
             .iter()
             .filter(|(_, row)| row.usage != SuperblockUse::Bad);
         let usable = usable.count() as u32;
-        let high = blocks.numbers_in(Area::High).end;
+        let own = blocks.numbers_in(RegionId::MAIN).end;
         let free = usable.saturating_sub(filled);
         match free_after.and_then(|stay| free.checked_sub(stay)) {
-            Some(out) if out <= high && usable > high => high - out..high,
+            Some(out) if out <= own && usable > own => own - out..own,
             _ => 0..0,
         }
     }
@@ -109,7 +110,7 @@ impl<M: Arena> Firmware<M> {
         let space = &place.space;
         let superblocks = |slots: u64| slots.div_ceil(space.largest_slots) as u32;
         let kept = superblocks(space.needed_slots - space.capacity_slots);
-        let high = blocks.numbers_in(Area::High);
+        let high = blocks.numbers_in(RegionId::MAIN);
         let worn: u64 = high
             .clone()
             .map(|number| u64::from(pe_cycles[number as usize]))
@@ -117,7 +118,7 @@ impl<M: Arena> Firmware<M> {
         let mean_milli = 1000 * worn / u64::from(high.end.max(1));
         SteadySpace {
             free: RESERVE as u32 + superblocks(place.kept_by_copies()),
-            low: blocks.has_areas().then(|| SteadyLow {
+            low: blocks.has_regions().then(|| SteadyLow {
                 first: high.end,
                 holds: place.area.after_overwrites(mean_milli),
                 kept_in_high: kept + superblocks(space.least_spare()),
@@ -146,7 +147,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         let store = &mut self.lower.store;
-        store.place.look_at_areas(&store.shared);
+        store.place.look_at_regions(&store.shared);
         store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);
     }
@@ -155,7 +156,7 @@ impl<M: Arena> Firmware<M> {
     pub fn foretell(&mut self, future: Future) {
         self.relocate.foretell(&future);
         let store = &mut self.lower.store;
-        store.place.look_at_areas(&store.shared);
+        store.place.look_at_regions(&store.shared);
         store.place.area.foresee(&future);
         store.shared.future = future;
     }

@@ -27,19 +27,13 @@ pub enum FileError {
     /// What the system says.
     #[error("{name}: {error}")]
     System {
-        /// The file.
         name: String,
         /// What the system says.
         error: io::Error,
     },
     /// A text file is not valid UTF-8.
     #[error("{name}: {error}")]
-    NoText {
-        /// The file.
-        name: String,
-        /// Which bytes.
-        error: FromUtf8Error,
-    },
+    NoText { name: String, error: FromUtf8Error },
     /// A text file exceeds the size limit.
     #[error("{0}: more than {MOST_TEXT_MIB} MiB, which no file of this kind takes")]
     TooLarge(String),

@@ -48,7 +48,6 @@ impl Drop for Folder {
     }
 }
 
-/// Counts simulations.
 #[derive(Default)]
 struct Counts {
     begun: AtomicUsize,

@@ -24,7 +24,7 @@ pub const FOUR_DIES: &[&str] = &[
     "ecc.code=threshold",
     // With so few superblocks, one bad block more or less would show everywhere.
     "chip.failures.factory_bad=0 %",
-    // Each test has the schemes that it is about, and otherwise the null of every axis.
+    // Each test has the schemes that it is about, and otherwise the baseline of every axis.
     "schemes.suspend=none",
     "schemes.wear=none",
     "schemes.read_recovery=none",
@@ -42,7 +42,7 @@ pub const SMALL_BLOCKS: &[&str] = &[
     "chip.array.layers=4",
     "capacity=256 MiB",
     "chip.failures.factory_bad=0 %",
-    // Each test has the schemes that it is about, and otherwise the null of every axis.
+    // Each test has the schemes that it is about, and otherwise the baseline of every axis.
     "schemes.suspend=none",
     "schemes.wear=none",
     "schemes.read_recovery=none",

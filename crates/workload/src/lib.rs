@@ -18,7 +18,7 @@ pub mod stream;
 pub mod synthetic;
 pub mod trace;
 
-pub use error::{Notice, Place, WorkloadError};
+pub use error::{Location, Notice, WorkloadError};
 pub use job::{JobSpec, Workload};
 pub use nearest::{likely, nearest};
 pub use stream::{JobError, JobStream, Request};

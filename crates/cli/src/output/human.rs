@@ -28,7 +28,6 @@ pub const PERCENTILES: [f64; 9] = [
 /// Cells of a bar.
 const BAR: usize = 30;
 
-/// The whole report.
 pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     let mut text = heading(setup, outcome);
     let reports = &outcome.stats.reports;
@@ -511,7 +510,6 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Of a run.
     pub fn of(report: &Report) -> Losses {
         Losses {
             reads: (report.read.lost(), report.read.count()),

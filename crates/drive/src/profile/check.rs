@@ -24,6 +24,8 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
                 drive.cells.name()
             ))
         }
+        // Refused rather than guessed: no source says how cache reads or other sensing times combine with planes that
+        // read by themselves.
         Need::WholeDie if drive.chip.timing.independent_plane_reads => Some(
             "reads through the cache register or sets the sensing time of a whole die, and \
              `chip.timing.independent_plane_reads` is true"
@@ -189,6 +191,7 @@ fn shape(drive: &DriveProfile) -> Result<(), Wrong> {
         return wrong("geometry.mapping_unit", message);
     }
     let codewords = g.codewords_per_page() * u32::from(g.planes);
+    // The codewords that a read wants are the bits of one word (`FlashKind::Read`).
     if codewords > 64 {
         let message = format!("one sense of all planes has {codewords} codewords, at most 64");
         return wrong("geometry.page", message);
@@ -247,7 +250,7 @@ fn retry_table(drive: &DriveProfile) -> Result<(), Wrong> {
 /// Why a drive has no life at a wear rate.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum WearRateRefused {
-    /// No such rate.
+    /// The wear rate that was asked for.
     #[error("a wear rate of {0} is outside 1 to {MOST_WEAR_RATE}")]
     OutOfRange(u32),
     /// A scheme is not scale-free.
@@ -327,7 +330,8 @@ fn hot(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether a scheme that takes RARO's triggers without its modes has what they compute with.
+/// Whether a scheme of axis `refresh` can use its trigger. RARO's triggers are made for promotion: `computed` is a model
+/// of QLC, and `slow` needs the read times of other cell modes.
 fn trigger(drive: &DriveProfile) -> Result<(), Wrong> {
     let Some(choice) = drive.scheme("refresh") else {
         return Ok(());

@@ -3,7 +3,7 @@
 /// Memory of the write buffers. A drive has as much again for data whose program failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WriteBuffers {
-    /// Of all streams.
+    /// Slots of all write streams together, in bytes.
     pub bytes: u64,
     /// Of these, what the streams share that schemes have declared.
     pub of_schemes_bytes: u64,

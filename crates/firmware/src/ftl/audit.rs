@@ -135,7 +135,7 @@ mod tests {
 
     use crate::ftl::map::Place;
     use crate::ftl::tests::{Drive, SLOTS, drive};
-    use crate::observe::Area;
+    use crate::observe::RegionId;
 
     /// A drive whose first superblock holds a page in each of some slots.
     fn sound() -> Drive {
@@ -183,11 +183,11 @@ mod tests {
         let pins = wrong(|d| d.lower.store.shared.blocks.row_mut(SuperblockId(3)).pins = 1);
         assert_eq!(pins, Err(Inconsistency::Pins(SuperblockId(3), 1, 0)));
         let free = wrong(|d| {
-            d.lower
-                .store
-                .place
-                .space
-                .drop_free(Area::High, firstread_core::CellMode::Slc, SLOTS)
+            d.lower.store.place.space.drop_free(
+                RegionId::MAIN,
+                firstread_core::CellMode::Slc,
+                SLOTS,
+            )
         });
         assert_eq!(free, Err(Inconsistency::Free));
         let physical = wrong(|d| d.lower.store.place.space.physical_slots += 1);

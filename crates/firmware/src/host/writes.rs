@@ -152,7 +152,7 @@ impl Host {
             return ControlFlow::Continue(());
         }
         if lower.store.place.refuses_writes() {
-            self.refuse_at_bound(now, id, lower, ports);
+            self.refuse_write(now, id, lower, ports);
             return ControlFlow::Continue(());
         }
         if command.done == 0 && command.slots > 1 && !lower.pager.is_on() {
@@ -279,7 +279,7 @@ impl Host {
     ) -> ControlFlow<Progress> {
         // NVMe: a deallocation changes the medium, and fails with Namespace is Write Protected like a write.
         if lower.store.place.refuses_writes() {
-            self.refuse_at_bound(now, id, lower, ports);
+            self.refuse_write(now, id, lower, ports);
             return ControlFlow::Continue(());
         }
         let store = &mut lower.store;
@@ -315,16 +315,16 @@ impl Host {
         ControlFlow::Continue(())
     }
 
-    /// Write or trim `id` comes to a drive that is worn to its bound and refuses both.
+    /// Write or trim `id` comes to a drive whose scheme of axis `area` takes neither now.
     #[cold]
-    fn refuse_at_bound<M: Arena>(
+    fn refuse_write<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
-        lower.store.shared.counters.writes_refused_at_bound += 1;
+        lower.store.shared.counters.writes_refused += 1;
         self.fail_write(now, id, Status::WriteProtected, lower, ports);
     }
 

@@ -5,10 +5,13 @@ use alloc::vec;
 use core::num::NonZeroU64;
 use core::ops::Range;
 
-use firstread_core::{CellMode, CycleDamage, Damage, Ns, PageAddr, SuperblockId};
+use firstread_core::{CellMode, CycleDamage, Damage, Geometry, Ns, PageAddr, SuperblockId};
 
-use super::areas::Area;
+use super::at_rest::AtRest;
+use super::index::Index;
 use super::page_reads::ReadCtx;
+use super::regions::{RegionId, Regions};
+use super::who::ModeSet;
 
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,6 +102,8 @@ pub struct SuperblockView<'a> {
     rows: &'a [SuperblockRow],
     /// Number of the first one.
     first: u32,
+    /// The index, where these are all superblocks of a region.
+    index: Option<&'a Index>,
 }
 
 impl<'a> SuperblockView<'a> {
@@ -123,6 +128,51 @@ impl<'a> SuperblockView<'a> {
         let ids = (self.first..).map(SuperblockId);
         ids.zip(self.rows)
     }
+    /// Whether `block` is one of them.
+    pub fn has(&self, block: SuperblockId) -> bool {
+        block
+            .0
+            .checked_sub(self.first)
+            .is_some_and(|i| i < self.len())
+    }
+    /// The index. These are to be all superblocks of a region.
+    fn index(&self) -> &'a Index {
+        self.index.expect("a scheme chooses in a region")
+    }
+    /// Those at rest.
+    pub(crate) fn at_rest(&self) -> &'a AtRest {
+        self.index().at_rest()
+    }
+    /// The free one of the lowest number, in one of `modes`.
+    pub fn first_free(&self, modes: ModeSet) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        self.numbered(self.index().by_wear().first_free(is_in))
+    }
+    /// The free one in one of `modes` with the fewest P/E cycles, `but` for one.
+    pub fn least_worn_free(
+        &self,
+        modes: ModeSet,
+        but: Option<SuperblockId>,
+    ) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode) && Some(self.nth(i as u32)) != but;
+        self.numbered(self.index().by_wear().least_worn_free(is_in))
+    }
+    /// The free one in one of `modes` with the most P/E cycles.
+    pub fn most_worn_free(&self, modes: ModeSet) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        self.numbered(self.index().by_wear().most_worn_free(is_in))
+    }
+    /// The one at rest with the fewest P/E cycles.
+    pub fn least_worn_at_rest(&self) -> Option<SuperblockId> {
+        self.numbered(self.index().by_wear().least_worn_at_rest())
+    }
+    /// The one with the most P/E cycles, of all that are not retired.
+    pub fn most_worn(&self) -> Option<SuperblockId> {
+        self.numbered(self.index().by_wear().most_worn())
+    }
+    fn numbered(&self, found: Option<usize>) -> Option<SuperblockId> {
+        found.map(|i| self.nth(i as u32))
+    }
 }
 
 /// The table of superblocks.
@@ -131,10 +181,11 @@ pub struct SuperblockTable {
     rows: Box<[SuperblockRow]>,
     /// The mode that they started in.
     mode: CellMode,
-    /// Number of the first superblock of the low wearing area; that of no superblock on a drive without areas.
-    low_from: u32,
+    regions: Regions,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
+    /// An index for each region.
+    indexes: Box<[Index]>,
 }
 
 impl SuperblockTable {
@@ -161,43 +212,56 @@ impl SuperblockTable {
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),
             mode,
-            low_from: blocks,
+            regions: Regions::new(blocks, None),
             worst: Room::default(),
+            indexes: [Index::new(0..blocks)].into(),
         }
     }
 
-    /// From superblock number `first` on they are the low wearing area; none for a drive without areas.
-    /// Areas follow from numbers of superblocks, and a table that was dumped may be of another scheme of axis `area`.
-    pub fn set_low_from(&mut self, first: Option<u32>) {
-        self.low_from = first.unwrap_or(self.len()).min(self.len());
+    /// Divides the superblocks into `regions`. A table that was dumped may be of another scheme of axis `area`.
+    pub fn divide(&mut self, regions: Regions) {
+        if self.regions != regions {
+            self.regions = regions;
+            self.indexes = regions
+                .ids()
+                .map(|id| Index::new(regions.numbers(id)))
+                .collect();
+        }
     }
 
-    /// Whether the drive has a low wearing area.
+    /// How the superblocks are divided.
+    pub fn divided(&self) -> Regions {
+        self.regions
+    }
+
+    /// Whether the drive has another region beside its own.
     #[inline]
-    pub fn has_areas(&self) -> bool {
-        self.low_from < self.len()
+    pub fn has_regions(&self) -> bool {
+        self.regions.are_many()
     }
 
-    /// The area of `block`.
+    /// The regions, the drive's own first.
+    pub fn regions(&self) -> impl Iterator<Item = RegionId> + use<> {
+        self.regions.ids()
+    }
+
+    /// The region of `block`.
     #[inline]
-    pub fn area_of(&self, block: SuperblockId) -> Area {
-        match block.0 < self.low_from {
-            true => Area::High,
-            false => Area::Low,
-        }
+    pub fn region_of(&self, block: SuperblockId) -> RegionId {
+        self.regions.of(block)
     }
 
-    /// Numbers of the superblocks of `area`.
-    pub fn numbers_in(&self, area: Area) -> Range<u32> {
-        match area {
-            Area::High => 0..self.low_from,
-            Area::Low => self.low_from..self.len(),
-        }
+    /// Numbers of the superblocks of `region`.
+    pub fn numbers_in(&self, region: RegionId) -> Range<u32> {
+        self.regions.numbers(region)
     }
 
-    /// The superblocks of `area`, as a scheme sees them.
-    pub fn in_area(&self, area: Area) -> SuperblockView<'_> {
-        self.view(self.numbers_in(area))
+    /// The superblocks of `region`, as a scheme sees them.
+    pub fn in_region(&self, region: RegionId) -> SuperblockView<'_> {
+        SuperblockView {
+            index: self.indexes.get(region.index()),
+            ..self.view(self.numbers_in(region))
+        }
     }
 
     /// The room of superblocks that hold `slots_of` slots in each mode.
@@ -233,7 +297,10 @@ impl SuperblockTable {
 
     /// All superblocks, as a scheme sees them.
     pub fn all(&self) -> SuperblockView<'_> {
-        self.view(0..self.len())
+        match self.has_regions() {
+            true => self.view(0..self.len()),
+            false => self.in_region(RegionId::MAIN),
+        }
     }
 
     /// Superblocks with the numbers `range`, as a scheme sees them.
@@ -241,6 +308,7 @@ impl SuperblockTable {
         SuperblockView {
             rows: &self.rows[range.start as usize..range.end as usize],
             first: range.start,
+            index: None,
         }
     }
 
@@ -274,8 +342,35 @@ impl SuperblockTable {
         row.usage == SuperblockUse::Full && row.programmed_at == programmed_at
     }
     /// The record of `block`, mutable.
+    #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+        self.indexes[self.regions.of(block).index()].mark(block.0);
         &mut self.rows[block.0 as usize]
+    }
+    /// A multi-plane page of `block` is sensed.
+    #[inline]
+    pub(crate) fn count_read(&mut self, block: SuperblockId) {
+        self.rows[block.0 as usize].reads += 1;
+    }
+    /// A read of `block` is queued.
+    #[inline]
+    pub(crate) fn pin(&mut self, block: SuperblockId) {
+        self.rows[block.0 as usize].pins += 1;
+    }
+    /// A read of `block` has ended. Returns the record.
+    #[inline]
+    pub(crate) fn unpin(&mut self, block: SuperblockId) -> &SuperblockRow {
+        let row = &mut self.rows[block.0 as usize];
+        row.pins -= 1;
+        row
+    }
+    /// Makes searches for superblocks see all changes, on a drive of `geometry`.
+    pub fn update_index(&mut self, geometry: &Geometry) {
+        for region in self.regions.ids() {
+            let numbers = self.regions.numbers(region);
+            let rows = &self.rows[numbers.start as usize..numbers.end as usize];
+            self.indexes[region.index()].update(rows, geometry);
+        }
     }
     /// All superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {

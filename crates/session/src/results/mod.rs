@@ -39,7 +39,6 @@ use crate::simulate::Outcome;
 
 /// Commit that this crate was built from, with a mark if the work tree had changes.
 pub const COMMIT: &str = env!("FIRSTREAD_COMMIT");
-/// Its version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Both, as in `0.1.0 (df55878cfbc5)`.
 pub const BUILD: &str = concat!(

@@ -3,10 +3,11 @@
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{CellMode, Ns, SuperblockId};
 use firstread_drive::profile::Override;
-use firstread_drive::stats::{Depths, OfArea, Wear};
+use firstread_drive::stats::{Depths, OfRegion, Wear};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::log::{Record, What};
-use firstread_firmware::observe::{Counters, FrontEndCounters, LowEntry, RETRY_BINS, Room};
+use firstread_firmware::observe::{Counters, FrontEndCounters, RETRY_BINS, Room};
+use firstread_firmware::policy::area::Entry;
 
 use super::*;
 use crate::setup::Simulation;
@@ -177,7 +178,7 @@ fn sequence_modes_are_mixed_where_one_existed_or_was_made() {
     assert!(modes::are_mixed(&outcome));
 }
 
-/// What the high wearing area has is the whole less what the low one has.
+/// Each area has what its region counts.
 #[test]
 fn formula_areas_of_counts_by_hand() {
     let (setup, mut outcome) = short_run("bench-4g", &[], READS);
@@ -186,27 +187,28 @@ fn formula_areas_of_counts_by_hand() {
     c.page_reads_by_mode = [100, 200, 300, 400];
     c.page_retries_by_mode = [10, 20, 30, 40];
     c.page_read_ns_by_mode = [1_000_000, 2_000_000, 3_000_000, 4_000_000];
-    (c.page_reads_in_low, c.page_retries_in_low) = (250, 75);
-    c.page_read_ns_in_low = 1_000_000;
-    (c.erases, c.erases_in_low) = (50, 20);
-    c.slots_into_low = [1, 2, 4, 8, 16, 32, 64];
-    (c.low_over_budget, c.superblocks_returned) = (3, 4);
+    c.page_reads_by_region = [750, 250, 0, 0];
+    c.page_retries_by_region = [25, 75, 0, 0];
+    c.page_read_ns_by_region = [9_000_000, 1_000_000, 0, 0];
+    (c.erases, c.erases_by_region) = (50, [30, 20, 0, 0]);
+    c.slots_entered = [1, 2, 4, 8, 16, 32, 64];
+    (c.migrations_over_budget, c.superblocks_emptied_for_room) = (3, 4);
     (c.superblocks_compacted, c.opened_elsewhere) = (5, 6);
-    c.writes_refused_at_bound = 7;
+    c.writes_refused = 7;
     c.slots_moved_by[Owner::Migration as usize] = 2;
-    c.slots_moved_by[Owner::Return as usize] = 13;
+    c.slots_moved_by[Owner::MakeRoom as usize] = 13;
     let wear = |mean| Wear {
         min: 1,
         mean,
         p99: 3,
         max: 4,
     };
-    let area = |superblocks, wear| OfArea {
+    let area = |superblocks, wear| OfRegion {
         superblocks,
         valid_slots: 77,
         wear,
     };
-    outcome.stats.areas = Some([area(10, Some(wear(2.5))), area(20, None)]);
+    outcome.stats.regions = vec![area(10, Some(wear(2.5))), area(20, None)];
     let of = areas::json(&outcome).unwrap();
     assert_eq!(
         of["by_area"]["high"],
@@ -230,7 +232,7 @@ fn formula_areas_of_counts_by_hand() {
         (&low["pe_cycles"], &low["page_read_mean_us"]),
         (&Value::Null, &4.0.into())
     );
-    assert_eq!(of["entered_slots"][LowEntry::Stay.name()], 64);
+    assert_eq!(of["entered_slots"][Entry::Stay.name()], 64);
     for (key, n) in [
         ("over_budget", 3),
         ("superblocks_returned", 4),

@@ -56,7 +56,6 @@ pub struct Named {
     pub given: String,
     /// That of a shipped one, or of its file without its ending.
     pub name: String,
-    /// The study.
     pub study: Study,
 }
 

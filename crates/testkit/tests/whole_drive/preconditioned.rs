@@ -1,7 +1,8 @@
 //! Preconditioning of drives whose schemes have regions, pools or streams of their own.
 
 use firstread_drive::{Drive, DriveError, DriveState, Precondition, RunStats, StateError};
-use firstread_firmware::observe::{Area, SuperblockUse};
+use firstread_firmware::observe::{RegionId, SuperblockUse};
+use firstread_firmware::policy::area::{HIGH, LOW};
 use firstread_testkit::{drive, profile, try_run, voltages};
 
 use crate::partial_writes::SMALL;
@@ -72,8 +73,8 @@ fn formula_a_preconditioned_drive_writes_on_at_once() {
 }
 
 /// Free superblocks and valid slots of `area`.
-fn of_area(drive: &Drive, area: Area) -> (usize, u64) {
-    let rows = || drive.blocks().in_area(area).iter().map(|(_, row)| row);
+fn of_area(drive: &Drive, area: RegionId) -> (usize, u64) {
+    let rows = || drive.blocks().in_region(area).iter().map(|(_, row)| row);
     let free = rows()
         .filter(|row| row.usage == SuperblockUse::Free)
         .count();
@@ -106,9 +107,8 @@ fn model_a_preconditioned_low_area_holds_what_overwrites_leave() {
         let mut written = new(Precondition::None);
         let pages = written.capacity_bytes() / 4096;
         moved(&mut written, precondition, 4 * pages, 2);
-        let [(free, low), (_, there)] =
-            [&computed, &written].map(|drive| of_area(drive, Area::Low));
-        assert_eq!((of_area(&computed, Area::High).0, free), (3, 1));
+        let [(free, low), (_, there)] = [&computed, &written].map(|drive| of_area(drive, LOW));
+        assert_eq!((of_area(&computed, HIGH).0, free), (3, 1));
         let share = low as f64 / there as f64;
         let [moves, moves_there] =
             [&mut computed, &mut written].map(|drive| moved(drive, precondition, pages, 1));
@@ -131,11 +131,10 @@ fn formula_a_low_area_that_nothing_enters_is_drained_or_shared() {
         drive(small("dwr-256g", &own), &overwritten(ZIPF), seed)
     };
     let drained = made("capacity=240 MiB", 1);
-    assert_eq!(of_area(&drained, Area::Low), (13, 0));
-    assert_eq!(of_area(&drained, Area::High).0, 3);
+    assert_eq!(of_area(&drained, LOW), (13, 0));
+    assert_eq!(of_area(&drained, HIGH).0, 3);
     let shared = made("capacity=340 MiB", 1);
-    let [(high_free, high), (low_free, low)] =
-        [Area::High, Area::Low].map(|area| of_area(&shared, area));
+    let [(high_free, high), (low_free, low)] = [HIGH, LOW].map(|area| of_area(&shared, area));
     assert_eq!((high_free, low_free), (3, 2));
     let (of_high, of_low) = (high as f64 / 48.0, low as f64 / 11.0);
     assert!(

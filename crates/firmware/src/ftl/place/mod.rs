@@ -12,19 +12,18 @@
 //!   again.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
 //! - `copies`: slots for pages that are copied because of how they are read.
-//! - `areas`, `low`: parts of the drive that wear apart, and what is known of the low wearing one.
+//! - `regions`: which superblocks a stream opens in each region, and what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
-mod areas;
 mod bad;
 mod buffer;
 mod copies;
 mod erases;
-mod low;
 mod older;
 mod pools;
 mod power;
 mod program;
+mod regions;
 mod relocation_state;
 mod reserve;
 mod rewrite;
@@ -40,7 +39,7 @@ use firstread_core::{
 
 use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
-use crate::observe::{Area, Owner, StreamId, StreamUse};
+use crate::observe::{MOST_REGIONS, Owner, RegionId, Regions, StreamId, StreamUse};
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
@@ -49,10 +48,10 @@ use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
 pub(crate) use erases::Erased;
-use low::LowState;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 pub(crate) use power::Dumped;
+use regions::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
 pub use space::RESERVE;
@@ -176,10 +175,10 @@ pub(crate) struct Place {
     rewrites: RewriteQueue,
     bad: BadBlocks,
     pub(crate) area: AnyArea,
-    low: LowState,
+    region: RegionState,
     older: OlderVersions,
-    /// An instance for each area.
-    wear: [AnyWear; Area::COUNT],
+    /// An instance for each region.
+    wear: [AnyWear; MOST_REGIONS],
     /// The superblock opened last, if nobody has asked for it yet.
     opened: Option<SuperblockId>,
     /// Programs to be reissued after a power cut.
@@ -187,24 +186,23 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Placement for a drive whose superblocks are all free, with `map_pages` map pages on flash and the
-    /// streams of `plan`. Slot buffers begin at `first`.
+    /// Placement for a drive whose superblocks are all free and divided into `regions`, with `map_pages` map pages on
+    /// flash and the streams of `plan`. Slot buffers begin at `first`.
     pub(crate) fn new(
         config: &Config,
         map_pages: u32,
         plan: StreamPlan,
         (area, wear): (AnyArea, AnyWear),
+        regions: &Regions,
         first: Buf,
     ) -> Place {
         let geometry = config.geometry;
         let slots = geometry.slots_per_superblock(config.mode);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
-        let superblocks = geometry.blocks_per_plane;
-        let low = superblocks - area.low_from().unwrap_or(superblocks);
         let loses = config.write_cache == WriteCache::Volatile;
         Place {
             space: Space::new(
-                (superblocks, low),
+                regions,
                 slots,
                 config.capacity_slots + u64::from(map_pages),
                 config.least_spare_slots,
@@ -215,9 +213,9 @@ impl Place {
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             area,
-            low: LowState::new(plan.slot_buffers() * u32::from(low > 0), first),
+            region: RegionState::new(plan.slot_buffers() * u32::from(regions.are_many()), first),
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
-            wear: [wear.clone(), wear],
+            wear: core::array::from_fn(|_| wear.clone()),
             opened: None,
             waiting: Waiting::with_capacity(plan.programs() as usize),
         }
@@ -272,7 +270,7 @@ impl Place {
             }
         };
         let of_host = matches!(item.why, Why::Host { .. });
-        if of_host && shared.blocks.has_areas() {
+        if of_host && shared.blocks.has_regions() {
             self.area.has_written();
         }
         Ok(Placed {
@@ -356,9 +354,9 @@ impl Place {
         }
         match self.stream_with_room() {
             Some(other) => (other, self.streams.allocate(other)),
-            // A superblock of the low wearing area is opened for moved data alone. Map pages that move go along.
+            // A superblock of another region is opened for moved data alone. Map pages that move go along.
             None if own == self.streams.map()
-                && shared.blocks.has_areas()
+                && shared.blocks.has_regions()
                 && self.open(now, StreamId::MOVE, shared) =>
             {
                 (StreamId::MOVE, self.streams.allocate(StreamId::MOVE))
@@ -561,9 +559,9 @@ impl Place {
         self.opened.take()
     }
 
-    /// A superblock of cold data of `area`, to be moved for wear leveling.
-    pub(crate) fn cold(&mut self, area: Area, shared: &Shared) -> Option<SuperblockId> {
-        self.wear[area as usize].cold(shared.blocks.in_area(area))
+    /// A superblock of cold data of `region`, to be moved for wear leveling.
+    pub(crate) fn cold(&mut self, region: RegionId, shared: &Shared) -> Option<SuperblockId> {
+        self.wear[region.index()].cold(shared.blocks.in_region(region))
     }
 }
 

@@ -13,7 +13,7 @@ use super::rewrite::RewriteQueue;
 use super::streams::Streams;
 use super::{Place, Placed, Waiting};
 use crate::ftl::map::{self, Directory, Table};
-use crate::observe::{StreamId, StreamUse};
+use crate::observe::{RegionId, StreamId, StreamUse};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
@@ -130,10 +130,11 @@ impl Place {
             let buffer = self.streams.of(stream);
             (0..buffer.len()).filter_map(|i| buffer.held_at(i))
         };
-        let low = self.streams.that_takes(StreamUse::Low);
-        let in_low = low.into_iter().flat_map(held);
-        let in_low = in_low.filter(|(_, buf)| self.low.is_of_host(*buf));
-        (held(StreamId::HOST).count() + in_low.count()) as u32
+        let declared = StreamUse::Region(RegionId::DECLARED);
+        let declared = self.streams.that_takes(declared);
+        let in_region = declared.into_iter().flat_map(held);
+        let in_region = in_region.filter(|(_, buf)| self.region.is_of_host(*buf));
+        (held(StreamId::HOST).count() + in_region.count()) as u32
     }
 
     /// Counts the valid slots of every superblock again.

@@ -7,7 +7,9 @@ use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockI
 use super::erases::{Erased, Erases};
 use super::{Place, Pools, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{Area, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer};
+use crate::observe::{
+    RegionId, Regions, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer,
+};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -50,21 +52,21 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Free superblocks of `slots` slots each, all and those of the low wearing area, for `capacity` logical pages and at least
-    /// `least_spare` spare slots, with the streams of `plan`.
+    /// The superblocks of `regions`, free and of `slots` slots each, for `capacity` logical pages and at least `least_spare`
+    /// spare slots, with the streams of `plan`.
     pub(crate) fn new(
-        blocks: (u32, u32),
+        regions: &Regions,
         slots: u32,
         capacity: u64,
         least_spare: u64,
         plan: &StreamPlan,
     ) -> Space {
-        let all = blocks.0 as u64 * slots as u64;
+        let pools = Pools::new(regions, slots, plan.pools());
         Space {
             opened: 0,
             closed: 0,
-            pools: Pools::new(blocks, slots, plan.pools()),
-            physical_slots: all,
+            physical_slots: pools.free_slots(),
+            pools,
             reserved: 0,
             capacity_slots: capacity,
             needed_slots: capacity + RESERVE * slots as u64 + plan.kept_slots(),
@@ -78,10 +80,10 @@ impl Space {
         }
     }
 
-    /// A free superblock of `area` in `mode`, of `slots` slots, has been taken. Returns its number in the order of
+    /// A free superblock of `region` in `mode`, of `slots` slots, has been taken. Returns its number in the order of
     /// opening.
-    pub(crate) fn take(&mut self, area: Area, mode: CellMode, slots: u32) -> u64 {
-        self.pools.take(area, mode, slots);
+    pub(crate) fn take(&mut self, region: RegionId, mode: CellMode, slots: u32) -> u64 {
+        self.pools.take(region, mode, slots);
         self.opened += 1;
         self.opened
     }
@@ -92,9 +94,9 @@ impl Space {
         NonZeroU64::new(self.closed)
     }
 
-    /// A free superblock of `area` in `mode`, of `slots` slots, is retired before first use.
-    pub(crate) fn drop_free(&mut self, area: Area, mode: CellMode, slots: u32) {
-        self.pools.take(area, mode, slots);
+    /// A free superblock of `region` in `mode`, of `slots` slots, is retired before first use.
+    pub(crate) fn drop_free(&mut self, region: RegionId, mode: CellMode, slots: u32) {
+        self.pools.take(region, mode, slots);
         self.physical_slots -= slots as u64;
     }
 
@@ -192,6 +194,7 @@ impl Place {
 
     /// Opens a free superblock for `stream`. False if there is none that the stream may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
+        shared.update_index();
         let Some(block) = self.free_for(stream, shared) else {
             return false;
         };
@@ -201,12 +204,12 @@ impl Place {
             return false;
         }
         let mode = shared.blocks.row(block).mode;
-        let area = shared.blocks.area_of(block);
-        let is_elsewhere = area == Area::Low
+        let region = shared.blocks.region_of(block);
+        let is_elsewhere = region != RegionId::MAIN
             && !self.space.pools.has(mode)
-            && self.streams.takes(stream) != StreamUse::Low;
+            && self.streams.takes(stream) != StreamUse::Region(region);
         shared.counters.opened_elsewhere += u64::from(is_elsewhere);
-        let opened = self.space.take(area, mode, slots);
+        let opened = self.space.take(region, mode, slots);
         let of_moves = self.streams.row(stream).writer() == Writer::Mover;
         let row = shared.blocks.row_mut(block);
         row.usage = SuperblockUse::Open;
@@ -224,7 +227,7 @@ impl Place {
         }
         debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);
-        self.look_at_areas(shared);
+        self.look_at_regions(shared);
         true
     }
 
@@ -250,9 +253,10 @@ impl Place {
     }
 
     /// A free superblock of the common pool, to be erased into another mode.
-    pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
+    pub(crate) fn free_for_conversion(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
+        shared.update_index();
         let own = core::iter::once(shared.config.mode).collect();
-        self.wear[Area::High as usize].open(shared.blocks.in_area(Area::High), own, false)
+        self.wear[RegionId::MAIN.index()].open(shared.blocks.in_region(RegionId::MAIN), own, false)
     }
 
     /// Whether a superblock is free in the pool of `mode`, or is being erased into it.
@@ -270,8 +274,8 @@ impl Place {
     /// Takes free superblock `block`, to be erased into another mode.
     pub(crate) fn take_free(&mut self, block: SuperblockId, shared: &Shared) {
         let mode = shared.blocks.row(block).mode;
-        let area = shared.blocks.area_of(block);
-        self.space.take(area, mode, shared.slots_of(mode));
+        let region = shared.blocks.region_of(block);
+        self.space.take(region, mode, shared.slots_of(mode));
     }
 
     /// Marks free superblock `block` as filled with `pages` pages.
@@ -283,7 +287,7 @@ impl Place {
         pages: u32,
         shared: &mut Shared,
     ) {
-        let area = shared.blocks.area_of(block);
+        let region = shared.blocks.region_of(block);
         let row = shared.blocks.row_mut(block);
         debug_assert_eq!(
             row.usage,
@@ -291,7 +295,7 @@ impl Place {
             "only a free superblock can be filled"
         );
         let slots = shared.config.geometry.slots_per_superblock(row.mode);
-        row.opened = self.space.take(area, row.mode, slots);
+        row.opened = self.space.take(region, row.mode, slots);
         row.closed = self.space.close();
         row.usage = SuperblockUse::Full;
         row.set_pe_cycles(pe_cycles);
@@ -315,7 +319,7 @@ impl Place {
             let mode = row.mode;
             let slots = shared.slots_of(mode);
             self.space
-                .drop_free(shared.blocks.area_of(block), mode, slots);
+                .drop_free(shared.blocks.region_of(block), mode, slots);
             shared.counters.retired += 1;
         }
         shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
@@ -411,13 +415,13 @@ impl Place {
         if failed && !self.repair(block, shared, ports) {
             self.retire(block, shared);
         } else {
-            let area = shared.blocks.area_of(block);
+            let region = shared.blocks.region_of(block);
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Free;
             let slots = shared.config.geometry.slots_per_superblock(row.mode);
-            self.space.pools.put_back(area, row.mode, slots);
+            self.space.pools.put_back(region, row.mode, slots);
         }
-        self.look_at_areas(shared);
+        self.look_at_regions(shared);
         Some(block)
     }
 }
@@ -428,7 +432,7 @@ mod tests {
 
     use super::Space;
     use crate::ftl::tests::{SLOTS, drive};
-    use crate::observe::Area;
+    use crate::observe::RegionId;
 
     /// A free superblock that is retired takes its slots from what is free and from what there is.
     #[test]
@@ -444,7 +448,7 @@ mod tests {
         };
         let before = counts(space);
         assert_eq!(before, (12, 12 * slots, 12 * slots));
-        space.drop_free(Area::High, CellMode::Slc, SLOTS);
+        space.drop_free(RegionId::MAIN, CellMode::Slc, SLOTS);
         let after = counts(space);
         assert_eq!(after, (11, 11 * slots, 11 * slots));
     }

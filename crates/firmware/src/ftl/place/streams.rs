@@ -164,8 +164,9 @@ impl StreamPlan {
     pub(crate) fn kept_by_copies(&self) -> u64 {
         let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
         let copies = self.declared().map(|(_, row)| row);
-        let copies =
-            copies.filter(|row| row.writer() == Writer::Copy && row.takes != StreamUse::Low);
+        let copies = copies.filter(|row| {
+            row.writer() == Writer::Copy && !matches!(row.takes, StreamUse::Region(_))
+        });
         copies
             .map(|row| match row.mode() {
                 Some(mode) => 2 * slots(mode),

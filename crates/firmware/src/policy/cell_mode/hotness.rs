@@ -13,7 +13,6 @@ use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Temperature, Thresholds};
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "hotness",
     summary: "hot pages go to SLC mode and warm ones to TLC mode, whatever their reads cost",
@@ -24,7 +23,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[Thresholds::WARM, Thresholds::HOT, KEEP, PERIOD],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Hotness {
     thresholds: Thresholds,

@@ -13,7 +13,6 @@ use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, RaroRule, Thresholds};
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "raro",
     summary: "hot pages go to SLC mode and warm ones to TLC mode, if their reads take retries",
@@ -35,7 +34,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Raro {
     rule: RaroRule,

@@ -6,7 +6,6 @@ use super::Refresh;
 use super::read_limit::{READS, most_senses};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "read-count",
     summary: "a superblock is rewritten when its blocks were read so often that reads disturb them",
@@ -17,7 +16,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[READS],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct ReadCount {
     most_senses: u64,
