@@ -134,6 +134,25 @@ impl Place {
         })
     }
 
+    /// Slots of the superblock being emptied whose data have room in its own region, which is kept from the host: they take
+    /// none of what the host needs.
+    pub(super) fn stays_in_region(&self, shared: &Shared) -> u32 {
+        let emptying = self.relocation.emptying.filter(|e| e.owner == Owner::Gc);
+        let Some(current) = emptying else { return 0 };
+        let region = shared.blocks.region_of(current.block);
+        let stream = self.streams.that_takes(StreamUse::Region(region));
+        let Some(stream) = stream.filter(|_| self.keeps(region)) else {
+            return 0;
+        };
+        let open = self.streams.of(stream).slots_left();
+        let free = self.free_of(region) * self.space.largest_slots as u32;
+        shared
+            .blocks
+            .row(current.block)
+            .valid_slots
+            .min(open + free)
+    }
+
     /// The free superblock to be opened for `stream`: of its own region, or else of another one.
     pub(super) fn free_for(&mut self, stream: StreamId, shared: &Shared) -> Option<SuperblockId> {
         let takes = self.streams.takes(stream);
