@@ -92,15 +92,11 @@ fn moved(made: &mut Drive, precondition: Precondition, writes: u64, seed: u64) -
 }
 
 /// The low wearing area holds what it holds on a drive that was really overwritten as often, and cleaning goes on as it does
-/// there: where the high wearing area can keep its data to itself, and where it cannot.
+/// there. The high wearing area of this drive can keep its data to itself.
 #[test]
 fn model_a_preconditioned_low_area_holds_what_overwrites_leave() {
-    for (precondition, capacity) in [
-        (Precondition::Random, "capacity=300 MiB"),
-        (Precondition::Random, "capacity=340 MiB"),
-        (ZIPF, "capacity=300 MiB"),
-        (ZIPF, "capacity=340 MiB"),
-    ] {
+    let capacity = "capacity=300 MiB";
+    for precondition in [Precondition::Random, ZIPF] {
         let own = ["schemes.area=differential", "schemes.wear=none", capacity];
         let new = |precondition| drive(small("dwr-256g", &own), &overwritten(precondition), 1);
         let mut computed = new(precondition);

@@ -34,12 +34,10 @@ impl Place {
                 StreamUse::Region(region) => self.can_open_in(region, shared),
                 _ => self.can_open_for_refresh(shared),
             };
-            self.relocation.copies_wait |= !may_open;
             if !may_open {
                 return Err(Refusal::Wait(Wait::Reserve));
             }
             if self.open(now, stream, shared) {
-                self.relocation.copies_wait &= matches!(what, StreamUse::Promoted(_));
                 taken = self.streams.allocate(stream);
             } else if let StreamUse::Promoted(mode) = what {
                 self.relocation.wanted.add(mode);

@@ -137,7 +137,8 @@ impl Place {
     /// Slots of the superblock being emptied whose data have room in its own region, which is kept from the host: they take
     /// none of what the host needs.
     pub(super) fn stays_in_region(&self, shared: &Shared) -> u32 {
-        let emptying = self.relocation.emptying.filter(|e| e.owner == Owner::Gc);
+        let emptying = self.relocation.emptying;
+        let emptying = emptying.filter(|e| e.owner != Owner::MakeRoom);
         let Some(current) = emptying else { return 0 };
         let region = shared.blocks.region_of(current.block);
         let stream = self.streams.that_takes(StreamUse::Region(region));

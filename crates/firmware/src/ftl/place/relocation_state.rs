@@ -167,8 +167,6 @@ pub(crate) struct RelocationState {
     pub(crate) map_waits: Waits,
     /// Modes whose stream has found no free superblock in its pool.
     pub(crate) wanted: ModeSet,
-    /// A stream of copies that opens superblocks of a common pool has found none that the host could lend.
-    pub(crate) copies_wait: bool,
     /// The host or the map cache has opened a superblock, so victims have to be foreseen again.
     pub(crate) foresee_anew: bool,
     /// Host slots and map pages written so far, at the time when the host opened its previous superblock and
@@ -189,7 +187,6 @@ impl RelocationState {
             slots_before: 0,
             map_waits: Waits::default(),
             wanted: ModeSet::default(),
-            copies_wait: false,
             foresee_anew: false,
             written_before: [(0, 0); 2],
         }

@@ -45,7 +45,7 @@
 use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Place;
-use crate::observe::{Owner, StreamId, SuperblockRow};
+use crate::observe::{Owner, SuperblockRow};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
@@ -131,23 +131,10 @@ impl Place {
     /// Whether the stream of refreshed pages may open a superblock: cleaning keeps its reserve, and neither the host
     /// nor the map cache waits for one.
     pub(crate) fn can_open_for_refresh(&self, shared: &Shared) -> bool {
+        let slots = self.space.largest_slots;
         !self.relocation.superblock_is_wanted()
-            && self.can_lend(self.space.largest_slots as u32, shared)
-    }
-
-    /// Whether `slots` slots can be lent to a stream of copies: without them cleaning has its reserve, and the host the
-    /// superblock that it needs next.
-    pub(crate) fn can_lend(&self, slots: u32, shared: &Shared) -> bool {
-        self.has_beyond_reserve(u64::from(slots), shared)
-            && self.can_spare(slots, shared)
-            && self.missing_room(shared) + i64::from(slots) <= 0
-    }
-
-    /// Whether the host has little of its superblock written, or none: what cleaning has to do until the host needs the
-    /// next one can be spread over the rest.
-    pub(crate) fn host_has_begun(&self) -> bool {
-        let left = u64::from(self.streams.of(StreamId::HOST).slots_left());
-        left == 0 || 4 * left >= 3 * self.space.largest_slots
+            && self.has_beyond_reserve(slots, shared)
+            && self.leaves_room(slots as u32, shared)
     }
 
     /// Room once the current victim is emptied. Its moves do not change this value: each move takes one slot

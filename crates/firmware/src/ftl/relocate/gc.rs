@@ -79,7 +79,7 @@ impl Relocate {
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
         let slots = space.largest_slots as i64;
-        let for_stream = i64::from(self.pays_for_stream(place, shared));
+        let for_stream = i64::from(self.stream_waits(place, shared));
         let mut missing = place.missing_room(shared) + to_come + for_stream * slots;
         // Superblocks kept for another region are not the host's; the one being emptied counts below.
         let (kept, _) = place.kept_soon(shared);
@@ -115,17 +115,6 @@ impl Relocate {
         }
         let last = next.unwrap_or(0).min(slots - 1);
         Some(moves + missing.max(0) * last / (slots - last))
-    }
-
-    /// Whether cleaning makes room for a superblock of a stream of copies too, until the host needs its next one. The moves are
-    /// spread over all that the host writes until then: a stream that asks later has its turn with the superblock after.
-    fn pays_for_stream(&mut self, place: &Place, shared: &Shared) -> bool {
-        let waits = self.stream_waits(place, shared);
-        let opening = place.relocation.written_before[1];
-        if opening != core::mem::replace(&mut self.gc.opening, opening) || place.host_has_begun() {
-            self.gc.pays_for_stream = waits;
-        }
-        waits && self.gc.pays_for_stream
     }
 
     /// The victim after `after` others, as things are now.

@@ -123,11 +123,9 @@ impl Relocate {
     /// mode has found none.
     pub(super) fn stream_waits(&self, place: &Place, shared: &Shared) -> bool {
         let wanted = place.relocation.wanted.first();
-        place.relocation.copies_wait
-            || wanted.is_some_and(|to| {
-                !place.will_have_free_in(to, shared)
-                    && self.over_provisioning_allows(to, place, shared)
-            })
+        wanted.is_some_and(|to| {
+            !place.will_have_free_in(to, shared) && self.over_provisioning_allows(to, place, shared)
+        })
     }
 
     /// Whether the over-provisioning allows that a superblock of the drive's own mode changes to mode `to`.
@@ -154,7 +152,7 @@ impl Relocate {
         if !self.cell_mode.may_convert(to, &shared.blocks) {
             return Err(Refused::Capacity);
         }
-        match place.can_lend(taken, shared) {
+        match place.has_beyond_reserve(u64::from(taken), shared) && place.can_spare(taken, shared) {
             true => Ok(()),
             false => Err(Refused::Reserve),
         }

@@ -113,15 +113,13 @@ impl Relocate {
     }
 
     /// The superblock of the declared region that is emptied next for room there, unless it has changed since. Like wear
-    /// leveling it gives back what it takes, and waits for the host. What it takes until then is spread over a superblock of
-    /// the host, unless the host has its next one anyway.
+    /// leveling it gives back what it takes, and waits for the host.
     pub(super) fn next_for_room<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
+        self.for_room?;
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
-        let valid = shared.blocks.row(self.for_room?.block).valid_slots;
-        let waits = place.relocation.host_waits.has(Wait::Superblock)
-            || !place.can_spare(0, shared)
-            || !(place.host_has_begun() || place.can_lend(valid, shared));
+        let waits =
+            place.relocation.host_waits.has(Wait::Superblock) || !place.can_spare(0, shared);
         let asked = match waits {
             true => return None,
             false => self.for_room.take()?,

@@ -18,10 +18,6 @@ pub(crate) struct Gc {
     /// Foreseen victims; the first `known` entries are valid.
     pub(super) foreseen: [SuperblockId; MOST_FORESEEN],
     pub(super) known: usize,
-    /// Host slots and map pages written when the host opened its superblock, and whether cleaning makes room for a stream of
-    /// copies too until the host needs the next one.
-    pub(super) opening: (u64, u64),
-    pub(super) pays_for_stream: bool,
     /// Wear of each region has changed since wear leveling last looked at it.
     pub(super) consider_wear: [bool; MOST_REGIONS],
 }
@@ -33,8 +29,6 @@ impl Gc {
             chosen: 0,
             foreseen: [SuperblockId(0); MOST_FORESEEN],
             known: 0,
-            opening: (0, 0),
-            pays_for_stream: false,
             consider_wear: [false; MOST_REGIONS],
         }
     }
