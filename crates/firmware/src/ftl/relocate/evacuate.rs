@@ -276,8 +276,10 @@ impl Relocate {
             if slots != 0 {
                 store.place.relocation.emptying = Some(current);
                 self.start_move(now, current.owner, at, slots, false, lower, ports);
-                // The moves until the host has its next superblock are those of this one too, whoever has it emptied.
-                lower.store.place.relocation.pace.spend(slots.count_ones());
+                // The moves until the host has its next superblock are those of this one too.
+                if matches!(current.owner, Owner::Gc | Owner::Wear | Owner::MakeRoom) {
+                    lower.store.place.relocation.pace.spend(slots.count_ones());
+                }
                 return true;
             }
         }
