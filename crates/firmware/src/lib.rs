@@ -97,7 +97,7 @@ impl<M: Arena> Firmware<M> {
         let declared = schemes.area.region().map(|region| region.first);
         let regions = Regions::new(blocks, declared);
         let by_area = (schemes.area, schemes.wear);
-        Firmware {
+        let mut firmware = Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(
                 &config,
@@ -124,7 +124,10 @@ impl<M: Arena> Firmware<M> {
                     shared: Shared::new(config, regions, schemes.suspend, jobs),
                 },
             },
-        }
+        };
+        let FlashStore { place, shared, .. } = &mut firmware.lower.store;
+        place.space.pools.assign(&mut shared.blocks);
+        firmware
     }
 
     /// A host command. Its id is below `max_commands` and not in flight.

@@ -8,7 +8,7 @@ use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 use crate::Firmware;
 use crate::ftl::{Inconsistency, RESERVE};
 use crate::log::Record;
-use crate::observe::{Future, RegionId, SuperblockUse};
+use crate::observe::{Future, RegionId, StreamBuffer, StreamId, SuperblockUse};
 use crate::policy::area::{AfterOverwrites, Areas};
 use crate::read::Learned;
 
@@ -117,7 +117,7 @@ impl<M: Arena> Firmware<M> {
             .sum();
         let mean_milli = 1000 * worn / u64::from(high.end.max(1));
         SteadySpace {
-            free: RESERVE as u32 + superblocks(place.kept_by_copies()),
+            free: RESERVE as u32 + superblocks(place.stream_plan().kept_by_copies()),
             low: blocks.has_regions().then(|| SteadyLow {
                 first: high.end,
                 holds: place.area.after_overwrites(mean_milli),
@@ -129,7 +129,7 @@ impl<M: Arena> Firmware<M> {
     /// What `block` was filled with has moved since the host wrote it.
     pub fn mark_moved(&mut self, block: SuperblockId) {
         let blocks = &mut self.lower.store.shared.blocks;
-        blocks.row_mut(block).holds_moved = true;
+        blocks.row_mut(block).stream = Some(StreamId::MOVE);
     }
 
     /// Ends this firmware, and returns what it has learned that outlives the data of its drive.
@@ -198,7 +198,18 @@ impl<M: Arena> Firmware<M> {
     /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
     /// many again for data whose program failed.
     pub fn write_buffer_slots(&self) -> (u32, u32) {
-        self.lower.store.place.write_buffers()
+        let plan = self.lower.store.place.stream_plan();
+        (plan.slot_buffers(), plan.shared_slot_buffers())
+    }
+
+    /// The write buffer of each stream: the lines that no other stream takes.
+    pub fn stream_buffers(&self) -> impl Iterator<Item = StreamBuffer> {
+        self.lower.store.place.stream_plan().buffers()
+    }
+
+    /// The lines that streams of schemes share beyond these; of a drive without such streams, none.
+    pub fn shared_buffer(&self) -> StreamBuffer {
+        self.lower.store.place.stream_plan().shared_buffer()
     }
 
     /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.

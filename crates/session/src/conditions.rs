@@ -373,6 +373,15 @@ mod tests {
     }
 
     #[test]
+    fn formula_a_usual_drive_is_aged_and_worn() {
+        let state = usual_state();
+        assert_eq!(state.age, (Ns::from_h(28), Ns::from_h(28)));
+        assert_eq!((state.pe_cycles, state.temperature_c), ((300, 300), 55.0));
+        assert_eq!(state.earlier_fill, EarlierFill::OfDrive);
+        assert_eq!(state.unpowered, Ns::ZERO);
+    }
+
+    #[test]
     fn what_is_said_of_a_state_is_all_of_it() {
         let mut state = usual_state();
         for (condition, text) in [

@@ -10,6 +10,7 @@
 //! - [`trace`]: [`TraceReader`] turns a block trace into records; one table of formats.
 //! - [`synthetic`]: stand-ins for traces that cannot be shipped, labelled synthetic.
 
+mod checksum;
 pub mod error;
 pub mod fio;
 pub mod job;
@@ -18,6 +19,7 @@ pub mod stream;
 pub mod synthetic;
 pub mod trace;
 
+pub use checksum::{Checksum, checksum};
 pub use error::{Location, Notice, WorkloadError};
 pub use job::{JobSpec, Workload};
 pub use nearest::{likely, nearest};

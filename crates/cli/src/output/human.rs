@@ -494,6 +494,7 @@ fn footer(setup: &Setup, outcome: &Outcome) -> String {
     text += &writes::lines(setup, outcome);
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);
+    text += &front::write_buffers(&outcome.stats.write_buffers);
     let losses = Losses::of(&outcome.stats.all);
     text + &uncorrectable(losses) + &error_rate(losses)
 }

@@ -37,7 +37,7 @@ use crate::payload::{Payload, StaleRead};
 use crate::platform::{Due, FrontEndTimer, Platform};
 use crate::port_log::{PortCall, PortCallKind};
 use crate::profile::DriveProfile;
-use crate::stats::{ByMode, WriteBuffers};
+use crate::stats::{ByMode, Lines, WriteBuffers};
 use firmware_builder::FirmwareBuilder;
 
 pub use activate::ActivateError;
@@ -299,10 +299,14 @@ impl<P: Payload> Drive<P> {
     /// Memory of its write buffers.
     pub fn write_buffers(&self) -> WriteBuffers {
         let (all, of_schemes) = self.firmware.write_buffer_slots();
-        let slot = u64::from(self.profile.geometry.slot_bytes);
+        let slot_bytes = self.profile.geometry.slot_bytes;
+        let slot = u64::from(slot_bytes);
+        let streams = self.firmware.stream_buffers();
         WriteBuffers {
             bytes: u64::from(all) * slot,
             of_schemes_bytes: u64::from(of_schemes) * slot,
+            streams: streams.map(|of| Lines::new(of, slot_bytes)).collect(),
+            shared: Lines::new(self.firmware.shared_buffer(), slot_bytes),
         }
     }
     /// The least room of superblocks, which the table of them keeps, counts from now on.

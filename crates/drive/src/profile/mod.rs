@@ -29,6 +29,7 @@ pub mod quantity;
 pub mod queues;
 pub mod reader;
 mod schemes;
+mod streams;
 pub mod switched_off;
 
 use std::fmt;

@@ -15,7 +15,7 @@ mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
-pub use memory::WriteBuffers;
+pub use memory::{Lines, WriteBuffers};
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
 pub(crate) use regions::regions;

@@ -12,7 +12,6 @@ use crate::ftl::REGION_PAGES;
 use crate::ftl::map::Table;
 use crate::ftl::place::{Item, Refusal, Why};
 use crate::lower_layers::LowerLayers;
-use crate::observe::StreamId;
 use crate::shared::{Out, Shared};
 
 /// How far a write or trim got.
@@ -168,8 +167,8 @@ impl Host {
             return ControlFlow::Continue(());
         }
         let old = run.and_then(|run| run.ppa);
-        let buffer = lower.store.place.buffer(StreamId::HOST);
-        if let Some(buf) = old.and_then(|ppa| buffer.open_slot(ppa)) {
+        let place = &lower.store.place;
+        if let Some(buf) = old.and_then(|ppa| place.open_slot_of_host(ppa)) {
             ports.data_in(id, command.done, 1, buf);
             self.slot_written(now, id, lpn, lower, ports);
             lower.store.shared.counters.merged_in_place += 1;

@@ -13,7 +13,7 @@ use core::ops::Range;
 use firstread_core::{Geometry, SuperblockId};
 
 use super::groups::{Groups, Held};
-use super::superblocks::{SuperblockRow, SuperblockUse};
+use super::superblock::{SuperblockRow, SuperblockUse};
 
 /// How full a superblock is: ordered by the share of its slots that are valid.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +176,15 @@ impl AtRest {
             let is_placed = self.look_at(block, row, geometry);
             debug_assert!(is_placed, "each has a place");
         }
+    }
+
+    /// The superblocks at rest in the order of their opening: their numbers and openings, how full they are, and so those that
+    /// hold map pages. For tests.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (u32, u64, Filled, Filled)> {
+        let held = self.all.least().iter().zip(self.map.least());
+        let places = self.at.iter().zip(&self.opened).zip(held);
+        let at_rest = places.filter(|(_, (all, _))| **all != Filled::NONE);
+        at_rest.map(|((at, opened), (all, map))| (*at, *opened, *all, *map))
     }
 
     /// Sequence number of the superblock that was opened last.

@@ -4,10 +4,10 @@
 use core::ops::Range;
 
 use super::groups::{Groups, Held};
-use super::superblocks::{SuperblockRow, SuperblockUse};
+use super::superblock::{SuperblockRow, SuperblockUse};
 
 /// The index of the superblocks of a region: P/E cycles by superblock, in the order of their numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ByWear {
     /// Those that are free.
     free: Groups<u32>,
@@ -39,7 +39,9 @@ impl ByWear {
     /// Superblock number `block` of these is as `row` says.
     pub(super) fn look_at(&mut self, block: usize, row: &SuperblockRow) {
         let if_some = |is_some: bool, held: u32| if is_some { held } else { Held::NONE };
-        let (least, most) = (row.pe_cycles, from_the_most(row.pe_cycles));
+        // The largest number is that of none.
+        let least = row.pe_cycles.min(u32::MAX - 1);
+        let most = from_the_most(least);
         let is_free = row.usage == SuperblockUse::Free;
         let is_at_rest = row.usage == SuperblockUse::Full && !row.leaving;
         self.free.set(block, if_some(is_free, least));

@@ -20,7 +20,7 @@ impl Held for u32 {
 }
 
 /// What each place holds, and the least of each group of places.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Groups<T> {
     least: Box<[T]>,
     /// Where each level begins in `least`; the first one is that of places.
@@ -66,6 +66,11 @@ impl<T: Held> Groups<T> {
             }
             *known = least;
         }
+    }
+
+    /// What each place holds, and then the least of each group.
+    pub(super) fn least(&self) -> &[T] {
+        &self.least
     }
 
     /// The key that comes first. `key` is that of what a place holds, and none if it is not to be found. `bound` is one that none

@@ -11,7 +11,7 @@ use firstread_core::Geometry;
 
 use super::at_rest::AtRest;
 use super::by_wear::ByWear;
-use super::superblocks::SuperblockRow;
+use super::superblock::SuperblockRow;
 
 /// The index of the superblocks of a region.
 #[derive(Clone, Debug)]
@@ -73,6 +73,11 @@ impl Index {
         &self.by_wear
     }
 
+    /// Whether searches find the same in `other`.
+    pub(super) fn has_the_same(&self, other: &Index) -> bool {
+        self.by_wear == other.by_wear && self.at_rest.in_order().eq(other.at_rest.in_order())
+    }
+
     fn assert_updated(&self) {
         debug_assert!(
             self.changed.iter().all(|word| *word == 0),
@@ -88,7 +93,8 @@ mod tests {
     use firstread_core::{CellMode, Stream, SuperblockId};
 
     use super::super::regions::Regions;
-    use super::super::superblocks::{SuperblockTable, SuperblockUse};
+    use super::super::superblock::SuperblockUse;
+    use super::super::superblocks::SuperblockTable;
     use super::super::who::ModeSet;
     use crate::ftl::tests::geometry;
 
@@ -167,9 +173,9 @@ mod tests {
                         "seed {seed} step {step}"
                     );
                     let in_use = of(|usage| usage != SuperblockUse::Bad);
-                    let worn = in_use.map(|(_, row)| row.pe_cycles).max();
-                    let most_worn = view.most_worn().map(|block| view.row(block).pe_cycles);
-                    assert_eq!(most_worn, worn, "seed {seed} step {step}");
+                    let worn = in_use.min_by_key(|(block, row)| (Reverse(row.pe_cycles), block.0));
+                    let worn = worn.map(|(block, _)| block);
+                    assert_eq!(view.most_worn(), worn, "seed {seed} step {step}");
                     found += usize::from(second.is_some() && coldest.is_some());
                 }
             }

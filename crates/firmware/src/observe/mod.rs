@@ -11,6 +11,7 @@ mod index;
 mod page_reads;
 mod refused;
 mod regions;
+mod superblock;
 mod superblocks;
 mod who;
 
@@ -22,6 +23,8 @@ pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
 pub use refused::Refused;
 pub use regions::{ENTRY_WAYS, MOST_REGIONS, RegionId, RegionRow, Regions};
-pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
-pub use who::{ModeSet, OWNERS, Owner, StreamRow, StreamUse};
+pub(crate) use superblock::PoolId;
+pub use superblock::{SuperblockRow, SuperblockUse};
+pub use superblocks::{Room, SuperblockTable, SuperblockView};
+pub use who::{ModeSet, OWNERS, Owner, StreamBuffer, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};

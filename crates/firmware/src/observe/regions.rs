@@ -48,8 +48,8 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// `blocks` superblocks, of which a further region begins at each of `first`, in rising order. A region that has no
-    /// superblock is none.
+    /// `blocks` superblocks, of which a further region begins at each of `first`, in rising order. A last region
+    /// that has no superblock is none.
     ///
     /// # Panics
     /// If there are more than [`MOST_REGIONS`].

@@ -2,90 +2,16 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
-use core::num::NonZeroU64;
 use core::ops::Range;
 
-use firstread_core::{CellMode, CycleDamage, Damage, Geometry, Ns, PageAddr, SuperblockId};
+use firstread_core::{CellMode, Geometry, Ns, PageAddr, SuperblockId};
 
 use super::at_rest::AtRest;
 use super::index::Index;
 use super::page_reads::ReadCtx;
-use super::regions::{RegionId, Regions};
+use super::regions::{MOST_REGIONS, RegionId, Regions};
+use super::superblock::{PoolId, SuperblockRow, SuperblockUse};
 use super::who::ModeSet;
-
-/// State of a superblock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SuperblockUse {
-    /// Erased, ready to be opened.
-    Free,
-    /// Being programmed.
-    Open,
-    /// Fully programmed.
-    Full,
-    /// Being erased.
-    Erasing,
-    /// Retired after a failed program or erase.
-    Bad,
-}
-
-/// One superblock. The record fills one cache line, because every read looks at a different record.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub struct SuperblockRow {
-    /// State of the superblock.
-    pub usage: SuperblockUse,
-    /// Cell mode since the last erase.
-    pub mode: CellMode,
-    /// Cell mode before the last erase.
-    pub mode_before: CellMode,
-    /// Program/erase cycles: the damage by all of them, in whole cycles of the mode that superblocks start in.
-    pub pe_cycles: u32,
-    /// Thousandths of a cycle beyond.
-    pub pe_milli: u16,
-    /// When its data were programmed: time of the first program since the erase.
-    pub programmed_at: Ns,
-    /// Slots that hold the last version of a logical page.
-    pub valid_slots: u32,
-    /// Multi-plane pages sensed since the erase.
-    pub reads: u64,
-    /// Sequence number in the order in which superblocks were opened.
-    pub opened: u64,
-    /// Sequence number in the order in which superblocks became full. None while the superblock is open. Of two
-    /// copies of the same version of a page, the newer one lies in the superblock that became full later.
-    pub closed: Option<NonZeroU64>,
-    /// Reads queued or in flight. The superblock is not erased before they have ended.
-    pub pins: u32,
-    /// Whether its data are being moved away. It is erased or retired once they are gone.
-    pub leaving: bool,
-    /// Whether a program in it has failed. It will be retired instead of erased.
-    pub failed: bool,
-    /// Whether part of a wordline, data or parity, was left unprogrammed since the erase. Its stripes cannot
-    /// be used to rebuild data.
-    pub stripe_broken: bool,
-    /// Whether it holds map pages.
-    pub holds_map: bool,
-    /// Whether it was opened for data that moved: then what it holds has moved since the host wrote it.
-    pub holds_moved: bool,
-}
-
-const _: () = assert!(size_of::<SuperblockRow>() == 64);
-
-impl SuperblockRow {
-    /// An erase has ended, or has broken off, that ends a cycle in the mode before it.
-    pub(crate) fn wear(&mut self, by: CycleDamage) {
-        let before = Damage {
-            cycles: self.pe_cycles,
-            milli: self.pe_milli,
-        };
-        let after = before.after_cycle(self.mode_before, by);
-        (self.pe_cycles, self.pe_milli) = (after.cycles, after.milli);
-    }
-
-    /// Sets its program/erase cycles.
-    pub(crate) fn set_pe_cycles(&mut self, pe_cycles: u32) {
-        (self.pe_cycles, self.pe_milli) = (pe_cycles, 0);
-    }
-}
 
 /// What superblocks hold, each in its cell mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -185,7 +111,12 @@ pub struct SuperblockTable {
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
     /// An index for each region.
-    indexes: Box<[Index]>,
+    indexes: [Index; MOST_REGIONS],
+}
+
+/// An index for each region; an empty one where there is no region.
+fn indexes(regions: Regions) -> [Index; MOST_REGIONS] {
+    core::array::from_fn(|region| Index::new(regions.numbers(RegionId(region as u8))))
 }
 
 impl SuperblockTable {
@@ -207,31 +138,35 @@ impl SuperblockTable {
             failed: false,
             stripe_broken: false,
             holds_map: false,
-            holds_moved: false,
+            stream: None,
+            pool: PoolId(0),
         };
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),
             mode,
             regions: Regions::new(blocks, None),
             worst: Room::default(),
-            indexes: [Index::new(0..blocks)].into(),
+            indexes: indexes(Regions::new(blocks, None)),
         }
     }
 
-    /// Divides the superblocks into `regions`. A table that was dumped may be of another scheme of axis `area`.
+    /// Divides the superblocks into `regions`.
     pub fn divide(&mut self, regions: Regions) {
-        if self.regions != regions {
-            self.regions = regions;
-            self.indexes = regions
-                .ids()
-                .map(|id| Index::new(regions.numbers(id)))
-                .collect();
-        }
+        self.regions = regions;
+        self.indexes = indexes(regions);
     }
 
-    /// How the superblocks are divided.
-    pub fn divided(&self) -> Regions {
-        self.regions
+    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their room. The regions stay: those of
+    /// `dumped` may be of another scheme of axis `area`.
+    pub(crate) fn take_over(&mut self, dumped: SuperblockTable) {
+        (self.rows, self.worst) = (dumped.rows, dumped.worst);
+        (0..self.len()).for_each(|block| self.mark(block));
+    }
+
+    #[inline]
+    fn mark(&mut self, block: u32) {
+        let region = self.regions.of(SuperblockId(block));
+        self.indexes[region.index()].mark(block);
     }
 
     /// Whether the drive has another region beside its own.
@@ -259,7 +194,7 @@ impl SuperblockTable {
     /// The superblocks of `region`, as a scheme sees them.
     pub fn in_region(&self, region: RegionId) -> SuperblockView<'_> {
         SuperblockView {
-            index: self.indexes.get(region.index()),
+            index: Some(&self.indexes[region.index()]),
             ..self.view(self.numbers_in(region))
         }
     }
@@ -303,8 +238,8 @@ impl SuperblockTable {
         }
     }
 
-    /// Superblocks with the numbers `range`, as a scheme sees them.
-    pub fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
+    /// Superblocks with the numbers `range`, without an index.
+    fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
         SuperblockView {
             rows: &self.rows[range.start as usize..range.end as usize],
             first: range.start,
@@ -344,7 +279,12 @@ impl SuperblockTable {
     /// The record of `block`, mutable.
     #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
-        self.indexes[self.regions.of(block).index()].mark(block.0);
+        self.mark(block.0);
+        &mut self.rows[block.0 as usize]
+    }
+    /// The record of `block`, mutable, without a mark for the index: how a forgotten mark is tested.
+    #[cfg(test)]
+    pub(crate) fn unmarked_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
         &mut self.rows[block.0 as usize]
     }
     /// A multi-plane page of `block` is sensed.
@@ -371,6 +311,18 @@ impl SuperblockTable {
             let rows = &self.rows[numbers.start as usize..numbers.end as usize];
             self.indexes[region.index()].update(rows, geometry);
         }
+    }
+    /// Whether the index, once it is updated, has what the records say. For tests: in time and memory proportional to the
+    /// number of superblocks.
+    pub(crate) fn index_agrees(&self, geometry: &Geometry) -> bool {
+        let (mut updated, mut anew) = (self.clone(), self.clone());
+        anew.divide(self.regions);
+        updated.update_index(geometry);
+        anew.update_index(geometry);
+        let pairs = updated.indexes.iter().zip(&anew.indexes);
+        pairs
+            .into_iter()
+            .all(|(one, other)| one.has_the_same(other))
     }
     /// All superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {

@@ -14,8 +14,6 @@ impl StreamId {
     pub(crate) const HOST: StreamId = StreamId(0);
     /// Moves, on every drive.
     pub(crate) const MOVE: StreamId = StreamId(1);
-    /// No stream.
-    pub(crate) const NONE: StreamId = StreamId(u8::MAX);
 }
 
 /// Who fills a stream.
@@ -104,6 +102,17 @@ impl StreamRow {
             _ => None,
         }
     }
+}
+
+/// Write buffer of a stream, or of several that share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamBuffer {
+    /// Key of the stream in results.
+    pub name: &'static str,
+    /// Lines: wordlines over all dies.
+    pub lines: u32,
+    /// Slot buffers of these lines.
+    pub slots: u32,
 }
 
 /// A set of cell modes.

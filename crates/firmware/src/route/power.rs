@@ -86,10 +86,9 @@ impl<M: Arena> Firmware<M> {
     /// No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
         let store = &mut self.lower.store;
-        let regions = store.shared.blocks.divided();
-        (store.shared.blocks, store.shared.counters) = (dump.blocks, dump.counters);
-        store.shared.blocks.divide(regions);
-        store.place.take_dumped(dump.place, &store.shared);
+        store.shared.blocks.take_over(dump.blocks);
+        store.shared.counters = dump.counters;
+        store.place.take_dumped(dump.place, &mut store.shared);
         store.read.take_dumped(dump.read);
         (store.table, self.lower.pager) = (dump.table, dump.pager);
         self.relocate.take_dumped(dump.relocate);

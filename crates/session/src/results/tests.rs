@@ -41,6 +41,74 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9 * b.abs().max(1.0)
 }
 
+/// The lines of each stream and those that streams of schemes share are all that the write buffers have.
+#[test]
+fn formula_write_buffers_of_streams_add_up() {
+    let few = ["schemes.wear=static"];
+    let many = [
+        "schemes.wear=progressive-hot",
+        "schemes.refresh=lightweight",
+        "schemes.area=differential",
+        "dram.map_cache=256KiB",
+    ];
+    let of_few: (&[&str], &[&str]) = (&["host", "moves"], &["cold"]);
+    let of_many: (&[&str], &[&str]) = (
+        &["host", "moves", "map"],
+        &["refreshed", "cold", "read_often", "low"],
+    );
+    for (set, (own, declared)) in [(&few[..], of_few), (&many, of_many)] {
+        let (setup, outcome) = short_run("bench-4g", set, READS);
+        let result = result(&setup, &outcome, false);
+        let memory = &result["firstread"]["write_buffer"];
+        let streams = memory["streams"].as_object().unwrap();
+        assert_eq!(streams.keys().collect::<Vec<_>>(), [own, declared].concat());
+        let geometry = &setup.profile.geometry;
+        let line = geometry.slots_per_stripe() * u32::from(setup.profile.mode.bits());
+        let line = u64::from(line) * u64::from(geometry.slot_bytes);
+        let lines = |n: u64| json!({ "lines": n, "bytes": n * line });
+        for (name, of) in streams {
+            let n = if own.contains(&name.as_str()) { 3 } else { 1 };
+            assert_eq!(*of, lines(n), "{name}");
+        }
+        assert_eq!(memory["shared"], lines(2));
+        let bytes = |of: &Value| of["bytes"].as_u64().unwrap();
+        let all = streams.values().chain([&memory["shared"]]);
+        assert_eq!(all.map(bytes).sum::<u64>(), bytes(memory));
+        let of_schemes = declared.iter().map(|name| &streams[*name]);
+        let of_schemes = of_schemes.chain([&memory["shared"]]);
+        assert_eq!(
+            of_schemes.map(bytes).sum::<u64>(),
+            memory["of_schemes_bytes"].as_u64().unwrap()
+        );
+    }
+    let (setup, outcome) = short_run("bench-4g", &["schemes.wear=none"], READS);
+    let result = result(&setup, &outcome, false);
+    assert_eq!(result["firstread"].get("write_buffer"), None);
+}
+
+/// What an option of the drive switches off of a scheme stands in a result's notes.
+#[test]
+fn formula_notes_name_what_is_switched_off() {
+    let notes_of = |set: &[&str]| {
+        let set = set.iter().map(|text| Override::parse(text).unwrap());
+        let simulation = Simulation {
+            drive: "ct-qlc".into(),
+            set: set.collect(),
+            ..Simulation::of(Input::job_file("j", READS.to_owned()).unwrap())
+        };
+        notes(&simulation.setup().unwrap())
+    };
+    let area = "schemes.area=differential";
+    let off = notes_of(&[area, "dram.write_cache=volatile"]);
+    assert_eq!(off.as_array().map(Vec::len), Some(1), "{off}");
+    let says = off[0].as_str().unwrap();
+    assert!(
+        says.starts_with("area=differential: ") && says.contains("`dram.write_cache`"),
+        "{says}"
+    );
+    assert_eq!(notes_of(&[area]), json!([]));
+}
+
 /// A thousand page reads in three modes, two of them with superblocks.
 #[test]
 fn formula_cell_modes_of_counts_by_hand() {

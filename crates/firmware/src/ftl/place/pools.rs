@@ -4,10 +4,10 @@
 //! and any stream may open them, unless they are kept for the streams of the pool. Those of a pool of one mode are opened
 //! for the stream of this mode alone; they lie in the drive's own region, and are no room for moves.
 
-use firstread_core::CellMode;
+use firstread_core::{CellMode, SuperblockId};
 
 use crate::observe::{
-    MOST_REGIONS, ModeSet, RegionId, Regions, SuperblockRow, SuperblockTable, SuperblockUse,
+    MOST_REGIONS, ModeSet, PoolId, RegionId, Regions, SuperblockRow, SuperblockTable, SuperblockUse,
 };
 
 /// Maximum number of pools: one of each region, and one of each mode.
@@ -97,11 +97,33 @@ impl Pools {
         self.own.is_empty()
     }
 
-    /// The pool of superblocks of `region` in `mode`.
-    pub(super) fn of(&mut self, region: RegionId, mode: CellMode) -> &mut Pool {
-        let mut rows = self.rows.iter_mut().flatten();
-        rows.find(|row| row.has(region, mode))
-            .expect("each superblock belongs to a pool")
+    /// The pool to which superblocks of `region` in `mode` belong.
+    pub(super) fn that_has(&self, region: RegionId, mode: CellMode) -> PoolId {
+        let mut rows = self.rows.iter().flatten();
+        let index = rows.position(|row| row.has(region, mode));
+        PoolId(index.expect("each superblock belongs to a pool") as u8)
+    }
+
+    /// Has each superblock of the table `blocks` name its pool.
+    pub(crate) fn assign(&self, blocks: &mut SuperblockTable) {
+        for block in (0..blocks.len()).map(SuperblockId) {
+            let pool = self.that_has(blocks.region_of(block), blocks.row(block).mode);
+            blocks.row_mut(block).pool = pool;
+        }
+    }
+
+    /// Whether each superblock of the table `blocks` names its pool.
+    pub(super) fn are_named_in(&self, blocks: &SuperblockTable) -> bool {
+        let is_named = |(block, row): (_, &SuperblockRow)| {
+            row.pool == self.that_has(blocks.region_of(block), row.mode)
+        };
+        blocks.iter().all(is_named)
+    }
+
+    /// Pool `pool`.
+    pub(super) fn of(&mut self, pool: PoolId) -> &mut Pool {
+        let row = self.rows[usize::from(pool.0)].as_mut();
+        row.expect("a pool of the drive")
     }
 
     /// The pool of `mode`, if this mode has one of its own.
@@ -147,17 +169,17 @@ impl Pools {
         self.kept().map(|row| row.free_slots).sum()
     }
 
-    /// A superblock of `region` in `mode`, of `slots` slots, is no longer free.
-    pub(super) fn take(&mut self, region: RegionId, mode: CellMode, slots: u32) {
-        let pool = self.of(region, mode);
+    /// A superblock of `pool`, of `slots` slots, is no longer free.
+    pub(super) fn take(&mut self, pool: PoolId, slots: u32) {
+        let pool = self.of(pool);
         pool.free -= 1;
         pool.free_slots -= u64::from(slots);
         self.add_up();
     }
 
-    /// A superblock of `region` in `mode`, of `slots` slots, is free.
-    pub(super) fn put_back(&mut self, region: RegionId, mode: CellMode, slots: u32) {
-        let pool = self.of(region, mode);
+    /// A superblock of `pool`, of `slots` slots, is free.
+    pub(super) fn put_back(&mut self, pool: PoolId, slots: u32) {
+        let pool = self.of(pool);
         pool.free += 1;
         pool.free_slots += u64::from(slots);
         self.add_up();
@@ -175,8 +197,8 @@ impl Pools {
         }
         pools.add_up();
         let is_free = |(_, row): &(_, &SuperblockRow)| row.usage == SuperblockUse::Free;
-        for (block, row) in blocks.iter().filter(is_free) {
-            pools.put_back(blocks.region_of(block), row.mode, slots(row.mode));
+        for (_, row) in blocks.iter().filter(is_free) {
+            pools.put_back(row.pool, slots(row.mode));
         }
         pools
     }
@@ -199,16 +221,23 @@ mod tests {
         );
         let mut blocks = SuperblockTable::new(6, CellMode::Qlc);
         blocks.divide(regions);
+        assert!(!pools.are_named_in(&blocks), "two are of another region");
+        pools.assign(&mut blocks);
+        assert!(pools.are_named_in(&blocks));
         assert_eq!(pools.counted(&blocks, |_| SLOTS), pools);
-        let all = (0..6).map(firstread_core::SuperblockId);
+        let all = (0..6).map(SuperblockId);
         all.for_each(|block| blocks.row_mut(block).usage = SuperblockUse::Full);
         let none = pools.counted(&blocks, |_| SLOTS);
         assert_eq!((none.free(), none.free_slots()), (0, 0));
         // One in each region, and one in the pool of a mode, which is no room for moves.
         for (block, mode) in [(0, CellMode::Qlc), (1, CellMode::Slc), (5, CellMode::Qlc)] {
-            let row = blocks.row_mut(firstread_core::SuperblockId(block));
+            let row = blocks.row_mut(SuperblockId(block));
             (row.usage, row.mode) = (SuperblockUse::Free, mode);
         }
+        assert!(!pools.are_named_in(&blocks), "one has changed its mode");
+        pools.assign(&mut blocks);
+        let named = [0, 1, 5].map(|block| blocks.row(SuperblockId(block)).pool.0);
+        assert_eq!(named, [0, 2, 1], "the two regions, then the mode");
         let slots = |mode: CellMode| SLOTS * u32::from(mode.bits());
         let some = none.counted(&blocks, slots);
         assert_eq!((some.free(), some.free_slots()), (2, 8 * u64::from(SLOTS)));

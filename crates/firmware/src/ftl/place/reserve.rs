@@ -249,8 +249,9 @@ impl Place {
     }
 
     /// Whether a write has to wait for due moves, those of the `others` slots among them whose old data `are_read` for
-    /// other writes: [`Place::waits_before_merge`].
-    fn waits_for_moves_after(&mut self, others: u32, are_read: bool) -> bool {
+    /// other writes: [`Place::waits_before_merge`]. Padding of the wordline that the host fills waits as a partial write
+    /// does, because the `others` slots will take slots of this wordline.
+    pub(crate) fn waits_for_moves_after(&mut self, others: u32, are_read: bool) -> bool {
         let reads = others > 0 && are_read && self.relocation.pace.is_behind_after(others);
         reads || self.waits_for_moves(others)
     }
@@ -270,13 +271,6 @@ impl Place {
             relocation.host_waits.set(Wait::Cleaning, true);
         }
         waits
-    }
-
-    /// Whether padding of the wordline that the host fills has to wait for moves. It waits as a partial write does whose old
-    /// data are to be read ([`Place::waits_before_merge`]): the `others` slots whose old data are being read will take slots
-    /// of this wordline.
-    pub(crate) fn padding_waits(&mut self, others: u32, are_read: bool) -> bool {
-        self.waits_for_moves_after(others, are_read)
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.

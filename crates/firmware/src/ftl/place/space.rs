@@ -8,7 +8,7 @@ use super::erases::{Erased, Erases};
 use super::{Place, Pools, StreamPlan};
 use crate::ftl::map::Table;
 use crate::observe::{
-    RegionId, Regions, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer,
+    PoolId, RegionId, Regions, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer,
 };
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
@@ -16,6 +16,9 @@ use crate::shared::{Out, Shared};
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
+///
+/// Assumes that the host has one stream. Each further one has a superblock open too: if a scheme declares it, the capacity is
+/// charged this superblock as that of any declared stream (`StreamPlan::kept_slots`).
 pub const RESERVE: u64 = 3;
 
 /// State of all superblocks together.
@@ -80,10 +83,9 @@ impl Space {
         }
     }
 
-    /// A free superblock of `region` in `mode`, of `slots` slots, has been taken. Returns its number in the order of
-    /// opening.
-    pub(crate) fn take(&mut self, region: RegionId, mode: CellMode, slots: u32) -> u64 {
-        self.pools.take(region, mode, slots);
+    /// A free superblock of `pool`, of `slots` slots, has been taken. Returns its number in the order of opening.
+    pub(crate) fn take(&mut self, pool: PoolId, slots: u32) -> u64 {
+        self.pools.take(pool, slots);
         self.opened += 1;
         self.opened
     }
@@ -94,9 +96,9 @@ impl Space {
         NonZeroU64::new(self.closed)
     }
 
-    /// A free superblock of `region` in `mode`, of `slots` slots, is retired before first use.
-    pub(crate) fn drop_free(&mut self, region: RegionId, mode: CellMode, slots: u32) {
-        self.pools.take(region, mode, slots);
+    /// A free superblock of `pool`, of `slots` slots, is retired before first use.
+    pub(crate) fn drop_free(&mut self, pool: PoolId, slots: u32) {
+        self.pools.take(pool, slots);
         self.physical_slots -= slots as u64;
     }
 
@@ -117,16 +119,18 @@ impl Space {
         self.opened
     }
 
-    /// Takes over what was dumped, and counts free superblocks in the table `blocks`.
+    /// Takes over what was dumped, and counts free superblocks in the table `blocks`, where each superblock names its pool
+    /// anew: the table may be of schemes with other pools.
     pub(crate) fn recover(
         &mut self,
         opened: u64,
         read_only: bool,
         erases: Erases,
-        blocks: &SuperblockTable,
+        blocks: &mut SuperblockTable,
         slots: impl Fn(CellMode) -> u32,
     ) {
         (self.opened, self.read_only, self.erases) = (opened, read_only, erases);
+        self.pools.assign(blocks);
         self.pools = self.pools.counted(blocks, &slots);
         let used = || {
             blocks
@@ -153,9 +157,9 @@ impl Space {
         self.least_spare
     }
 
-    /// Whether the free superblocks are those of the table `blocks`.
+    /// Whether the free superblocks are those of the table `blocks`, where each superblock names its pool.
     pub(crate) fn agrees(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> bool {
-        self.pools.counted(blocks, slots) == self.pools
+        self.pools.are_named_in(blocks) && self.pools.counted(blocks, slots) == self.pools
     }
 }
 
@@ -198,29 +202,30 @@ impl Place {
         let Some(block) = self.free_for(stream, shared) else {
             return false;
         };
-        let slots = shared.slots_of(shared.blocks.row(block).mode);
+        let row = shared.blocks.row(block);
+        let (mode, pool) = (row.mode, row.pool);
+        let slots = shared.slots_of(mode);
         // The host leaves enough space for one more cleaning.
-        if stream == StreamId::HOST && !self.can_open(slots, shared) {
+        let is_of_host = self.streams.row(stream).writer() == Writer::Host;
+        if is_of_host && !self.can_open(slots, shared) {
             return false;
         }
-        let mode = shared.blocks.row(block).mode;
         let region = shared.blocks.region_of(block);
         let is_elsewhere = region != RegionId::MAIN
             && !self.space.pools.has(mode)
             && self.streams.takes(stream) != StreamUse::Region(region);
         shared.counters.opened_elsewhere += u64::from(is_elsewhere);
-        let opened = self.space.take(region, mode, slots);
-        let of_moves = self.streams.row(stream).writer() == Writer::Mover;
+        let opened = self.space.take(pool, slots);
         let row = shared.blocks.row_mut(block);
         row.usage = SuperblockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
         row.closed = None;
-        row.holds_map = stream == self.streams.map();
-        row.holds_moved = of_moves;
-        self.streams.of_mut(stream).open(block, row.mode);
+        row.holds_map = Some(stream) == self.streams.map();
+        row.stream = Some(stream);
+        self.streams.of_mut(stream).open(block, mode);
         self.relocation.foresee_anew |= stream != StreamId::MOVE;
-        if stream == StreamId::HOST {
+        if is_of_host {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
             self.relocation.written_before = [self.relocation.written_before[1], written];
@@ -273,9 +278,8 @@ impl Place {
 
     /// Takes free superblock `block`, to be erased into another mode.
     pub(crate) fn take_free(&mut self, block: SuperblockId, shared: &Shared) {
-        let mode = shared.blocks.row(block).mode;
-        let region = shared.blocks.region_of(block);
-        self.space.take(region, mode, shared.slots_of(mode));
+        let row = shared.blocks.row(block);
+        self.space.take(row.pool, shared.slots_of(row.mode));
     }
 
     /// Marks free superblock `block` as filled with `pages` pages.
@@ -287,7 +291,6 @@ impl Place {
         pages: u32,
         shared: &mut Shared,
     ) {
-        let region = shared.blocks.region_of(block);
         let row = shared.blocks.row_mut(block);
         debug_assert_eq!(
             row.usage,
@@ -295,7 +298,7 @@ impl Place {
             "only a free superblock can be filled"
         );
         let slots = shared.config.geometry.slots_per_superblock(row.mode);
-        row.opened = self.space.take(region, row.mode, slots);
+        row.opened = self.space.take(row.pool, slots);
         row.closed = self.space.close();
         row.usage = SuperblockUse::Full;
         row.set_pe_cycles(pe_cycles);
@@ -316,10 +319,8 @@ impl Place {
         for block in (last - worst..last).map(SuperblockId) {
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Bad;
-            let mode = row.mode;
-            let slots = shared.slots_of(mode);
-            self.space
-                .drop_free(shared.blocks.region_of(block), mode, slots);
+            let (mode, pool) = (row.mode, row.pool);
+            self.space.drop_free(pool, shared.slots_of(mode));
             shared.counters.retired += 1;
         }
         shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
@@ -366,11 +367,16 @@ impl Place {
             shared.slots_of(shared.blocks.row(block).mode),
             shared.slots_of(mode),
         );
+        let pool = self
+            .space
+            .pools
+            .that_has(shared.blocks.region_of(block), mode);
         let row = shared.blocks.row_mut(block);
         debug_assert_eq!((row.valid_slots, row.pins), (0, 0), "{row:?} is in use");
         row.usage = SuperblockUse::Erasing;
         row.leaving = false;
         (row.mode_before, row.mode) = (row.mode, mode);
+        (row.pool, row.stream) = (pool, None);
         shared.changed_room(slots.0 != slots.1);
         self.keep_rewrites_of(block);
         table.map.erase(block);
@@ -415,11 +421,10 @@ impl Place {
         if failed && !self.repair(block, shared, ports) {
             self.retire(block, shared);
         } else {
-            let region = shared.blocks.region_of(block);
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Free;
             let slots = shared.config.geometry.slots_per_superblock(row.mode);
-            self.space.pools.put_back(region, row.mode, slots);
+            self.space.pools.put_back(row.pool, slots);
         }
         self.look_at_regions(shared);
         Some(block)
@@ -428,11 +433,11 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use firstread_core::CellMode;
+    use firstread_core::{CellMode, SuperblockId};
 
-    use super::Space;
-    use crate::ftl::tests::{SLOTS, drive};
-    use crate::observe::RegionId;
+    use super::{Erased, Erases, Space};
+    use crate::ftl::tests::{SLOTS, drive, drive_of, fill, geometry, setup};
+    use crate::observe::PoolId;
 
     /// A free superblock that is retired takes its slots from what is free and from what there is.
     #[test]
@@ -448,9 +453,31 @@ mod tests {
         };
         let before = counts(space);
         assert_eq!(before, (12, 12 * slots, 12 * slots));
-        space.drop_free(RegionId::MAIN, CellMode::Slc, SLOTS);
+        space.drop_free(PoolId(0), SLOTS);
         let after = counts(space);
         assert_eq!(after, (11, 11 * slots, 11 * slots));
+    }
+
+    /// From the begin of an erase into another mode on, a superblock belongs to the pool of that mode.
+    #[test]
+    fn formula_an_erase_into_another_mode_takes_a_superblock_to_its_pool() {
+        let setup = setup(CellMode::Qlc, geometry(16), 1_000);
+        let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", "hotness"));
+        fill(&mut drive, 4, 0);
+        let store = &mut drive.lower.store;
+        let (place, shared, table) = (&mut store.place, &mut store.shared, &mut store.table);
+        for (block, mode, pool) in [(3, CellMode::Slc, 1), (4, CellMode::Tlc, 2)] {
+            let block = SuperblockId(block);
+            assert_eq!(shared.blocks.row(block).pool, PoolId(0));
+            place.begin_erase(block, mode, Erased::Emptied, table, shared);
+            assert_eq!(shared.blocks.row(block).pool, PoolId(pool), "{mode:?}");
+            assert!(
+                place
+                    .space
+                    .agrees(&shared.blocks, |mode| shared.slots_of(mode))
+            );
+            place.space.erases = Erases::new(2);
+        }
     }
 
     /// A drive may write as long as what is left holds the capacity, the reserve and the least spare.

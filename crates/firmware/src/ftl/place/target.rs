@@ -103,11 +103,11 @@ impl Place {
             Why::Host { .. } => [
                 self.entry_of_write(item, table, shared)
                     .and_then(|entry| enters(entry, Next, Next)),
-                Some(Choice::new(StreamId::HOST, Wait, Wait)),
+                Some(Choice::new(Place::stream_of_write(), Wait, Wait)),
                 None,
             ],
             Why::Moved { .. } if table.directory.is_map(item.lpn) => [
-                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                Some(Choice::new(self.streams.of_map(), Wait, Wait)),
                 None,
                 None,
             ],
@@ -126,7 +126,7 @@ impl Place {
             }
             Why::Copied(what) => [of(what, Wait, Wait), None, None],
             Why::Map => [
-                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                Some(Choice::new(self.streams.of_map(), Wait, Wait)),
                 None,
                 None,
             ],
@@ -156,7 +156,7 @@ impl Place {
         self.area.of_move(&PageMove {
             owner,
             from: shared.blocks.region_of(from),
-            has_moved: shared.blocks.row(from).holds_moved,
+            has_moved: self.streams.have_moved(shared.blocks.row(from)),
             heat: shared.heat.of(item.lpn),
             future: shared.future.of(item.lpn),
         })
@@ -224,7 +224,7 @@ impl Place {
         }
         match (self.streams.row(stream).writer(), why) {
             (Writer::Host, Why::Host { has_merged }) => {
-                let slot = self.take_for_host(now, has_merged, shared)?;
+                let slot = self.take_for_host(now, stream, has_merged, shared)?;
                 Ok((stream, slot))
             }
             (Writer::Copy, _) => self.take_for_copy(now, stream, shared),

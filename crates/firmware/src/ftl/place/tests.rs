@@ -7,13 +7,14 @@ use firstread_core::{
 
 use super::bad::BadBlocks;
 use super::streams::Streams;
-use super::{Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
+use super::{Erased, Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
 };
 use crate::observe::{
-    Heat, HeatConfig, Owner, Refused, RegionId, StreamId, StreamRow, StreamUse, SuperblockUse,
+    Heat, HeatConfig, Owner, PoolId, Refused, RegionId, StreamId, StreamRow, StreamUse,
+    SuperblockUse,
 };
 use crate::policy::area::{Areas, Entry};
 use crate::shared::Shared;
@@ -377,8 +378,8 @@ fn formula_superblocks_of_a_declared_region_are_kept_with_the_slots_that_they_ha
     // As if one of the two had been erased into a mode that holds half as much, and one of the others into one that holds
     // as much more.
     let pools = &mut place.space.pools;
-    pools.of(RegionId::DECLARED, CellMode::Slc).free_slots -= u64::from(SLOTS) / 2;
-    pools.of(RegionId::MAIN, CellMode::Slc).free_slots += u64::from(SLOTS) / 2;
+    pools.of(PoolId(1)).free_slots -= u64::from(SLOTS) / 2;
+    pools.of(PoolId(0)).free_slots += u64::from(SLOTS) / 2;
     assert_eq!(beyond(place), before + SLOTS as usize / 2);
     assert_eq!(place.missing_room(shared), missing - i64::from(SLOTS) / 2);
 }
@@ -513,12 +514,7 @@ fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
     let mut drive = drive_with(20, capacity, 8, ("area", "differential"));
     fill(&mut drive, 1, 40);
     let store = &mut drive.lower.store;
-    store
-        .place
-        .space
-        .pools
-        .of(RegionId::DECLARED, CellMode::Slc)
-        .is_kept = true;
+    store.place.space.pools.of(PoolId(1)).is_kept = true;
     let item = Item {
         lpn: Lpn(capacity),
         expect: None,
@@ -555,6 +551,27 @@ fn formula_declared_streams_share_their_lines() {
     assert_eq!(lines(&[]), 2 * 3);
     assert_eq!(lines(&ROWS[..1]), 2 * 3 + 3, "a stream alone has three");
     assert_eq!(lines(ROWS), 2 * 3 + 5);
+    // What is told of each stream, with what they share, is all that there is: lines as wide as the widest mode among the
+    // declared streams, which the drive's own may be.
+    for (mode, map_pages, rows, shared) in [
+        (CellMode::Slc, 0, &ROWS[..0], 0),
+        (CellMode::Slc, 8, &ROWS[..1], 2),
+        (CellMode::Qlc, 0, ROWS, 2),
+        (CellMode::Qlc, 8, &ROWS[2..], 2),
+    ] {
+        let plan = StreamPlan::new(geometry, mode, map_pages, [rows, &[], &[], &[]]);
+        assert_eq!(plan.shared_buffer().lines, shared);
+        let all = || plan.buffers().chain([plan.shared_buffer()]);
+        let slots: u32 = all().map(|buffer| buffer.slots).sum();
+        assert_eq!(slots, plan.slot_buffers(), "{mode:?} {map_pages} {rows:?}");
+        let lines: u32 = all().map(|buffer| buffer.lines).sum();
+        assert_eq!(lines * u32::from(geometry.dies()), plan.programs());
+        let own = 2 + usize::from(map_pages > 0);
+        let lines: Vec<u32> = plan.buffers().map(|buffer| buffer.lines).collect();
+        assert_eq!(lines[..own], [3, 3, 3][..own]);
+        assert!(lines[own..].iter().all(|lines| *lines == 1));
+        assert_eq!(lines.len(), own + rows.len());
+    }
     let mut streams = Streams::new(plan(ROWS), Buf(7));
     let [one, other, third] = [2, 3, 4].map(StreamId);
     for (stream, block) in [(one, 3), (other, 5), (third, 6)] {
@@ -656,24 +673,30 @@ fn model_failed_blocks_and_spares_are_those_of_each_die() {
     );
 }
 
-/// What a superblock was opened for: of those that moves fill, all that they hold has moved; that of the map holds its pages.
+/// What a superblock was opened for, until its erase begins: of those that moves fill, all that they hold has moved; that of
+/// the map holds its pages.
 #[test]
 fn formula_superblocks_remember_what_they_were_opened_for() {
     let of = |choice: (&str, &str), takes: Option<StreamUse>, stream: Option<StreamId>| {
-        let mut drive = drive_with(20, 600, 0, choice);
+        let map_cache = 8 * u32::from(takes == Some(StreamUse::Map));
+        let mut drive = drive_with(20, 600, map_cache, choice);
         let store = &mut drive.lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         let declared = takes.and_then(|what| place.streams.that_takes(what));
         let stream = stream.or(declared).expect("the scheme declares the stream");
         assert!(place.open(Ns(7), stream, shared), "{choice:?} {takes:?}");
         let block = place.opened().expect("a superblock was opened");
-        let row = shared.blocks.row(block);
-        assert_eq!(row.programmed_at, Ns(7));
-        (row.holds_moved, row.holds_map)
+        let row = *shared.blocks.row(block);
+        assert_eq!((row.programmed_at, row.stream), (Ns(7), Some(stream)));
+        let (mode, table) = (row.mode, &mut store.table);
+        place.begin_erase(block, mode, Erased::Emptied, table, shared);
+        assert_eq!(shared.blocks.row(block).stream, None);
+        (place.streams.have_moved(&row), row.holds_map)
     };
     let none = ("", "");
     assert_eq!(of(none, None, Some(StreamId::HOST)), (false, false));
     assert_eq!(of(none, None, Some(StreamId::MOVE)), (true, false));
+    assert_eq!(of(none, Some(StreamUse::Map), None), (false, true));
     let cold = ("wear", "progressive");
     assert_eq!(of(cold, Some(StreamUse::Cold), None), (true, false));
     let often = ("wear", "progressive-hot");

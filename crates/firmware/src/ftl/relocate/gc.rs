@@ -32,7 +32,7 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Among, Filled, Owner, RegionId, StreamId, SuperblockUse};
+use crate::observe::{Among, Filled, Owner, RegionId, SuperblockUse};
 use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
 
@@ -45,7 +45,7 @@ impl Relocate {
     /// pages take room, and one slot missing at the deadline costs the moves of a whole superblock.
     fn map_pages_to_come<M>(&self, store: &FlashStore<M>) -> (i64, i64) {
         let (place, counters) = (&store.place, &store.shared.counters);
-        let left = place.buffer(StreamId::HOST).slots_left();
+        let left = place.left_for_host();
         let before = place.relocation.written_before[0];
         let slots = counters.host_slots_written - before.0;
         let pages = counters.front.map_writes - before.1;
@@ -64,7 +64,7 @@ impl Relocate {
             return store.place.relocation.pace.rest();
         };
         let place = &mut store.place;
-        let left = place.buffer(StreamId::HOST).slots_left();
+        let left = place.left_for_host();
         let slots = place.space.largest_slots as u32;
         let wordline = place.relocation.pace.wordline();
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
@@ -148,8 +148,12 @@ impl Relocate {
     fn known_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         let block = *self.gc.foreseen[..self.gc.known].get(after)?;
         let row = store.shared.blocks.row(block);
+        let will_be_full = match row.usage {
+            SuperblockUse::Open => self.filled_to_their_end(store),
+            _ => [None; FILLED],
+        };
         let outlook = Outlook {
-            full: &self.filled_to_their_end(store),
+            full: &will_be_full,
             emptied: &[],
         };
         let has_garbage = row.valid_slots < store.shared.slots_of(row.mode);
@@ -291,7 +295,8 @@ impl Relocate {
     }
 }
 
-/// The map superblock to be cleaned before others: the emptiest, if at least half of it is garbage.
+/// The map superblock to be cleaned before others: the one with the smallest share of valid slots, if at least half of it is
+/// garbage.
 fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<SuperblockId> {
     if !place.has_map() {
         return None;

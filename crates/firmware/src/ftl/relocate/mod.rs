@@ -160,7 +160,7 @@ impl Relocate {
 
     /// Power is back: takes over what was dumped.
     pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
-        self.gc = dumped;
+        self.gc.take_dumped(dumped);
     }
 
     /// Relocation may have work: wake it soon.

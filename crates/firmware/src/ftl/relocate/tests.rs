@@ -413,3 +413,31 @@ fn sequence_a_superblock_that_is_given_up_is_at_rest() {
         assert_eq!((row.leaving, current.is_some()), (!lacks_room, !lacks_room));
     }
 }
+
+/// A firmware with another scheme of `gc_victim` takes over a dump: from then on its own scheme chooses, and what was
+/// foreseen stays foreseen.
+#[test]
+fn powerloss_another_scheme_chooses_victims_after_a_restart() {
+    let capacity = u64::from(8 * SLOTS);
+    let [mut old, mut new] = ["fifo", "greedy"].map(|scheme| {
+        let mut drive = drive_with(14, capacity, 0, ("gc_victim", scheme));
+        fill(&mut drive, 2, 40);
+        // The second superblock is the emptiest, and the first the oldest.
+        drive
+            .lower
+            .store
+            .shared
+            .blocks
+            .row_mut(SuperblockId(1))
+            .valid_slots = 3;
+        let waits = &mut drive.lower.store.place.relocation.host_waits;
+        waits.set(Wait::Superblock, true);
+        drive
+    });
+    let chosen = |drive: &mut Drive| drive.relocate.worth_cleaning(&mut drive.lower.store);
+    assert_eq!(chosen(&mut old), Some(SuperblockId(0)));
+    old.relocate.gc.chosen = 5;
+    new.relocate.take_dumped(old.relocate.dump());
+    assert_eq!(chosen(&mut new), Some(SuperblockId(1)));
+    assert_eq!(new.relocate.gc.chosen, 5);
+}

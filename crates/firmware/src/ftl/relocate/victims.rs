@@ -33,6 +33,19 @@ impl Gc {
         }
     }
 
+    /// Power is back: takes over what was `dumped`. The scheme is this firmware's, which may be another one.
+    pub(super) fn take_dumped(&mut self, dumped: Gc) {
+        let Gc {
+            victim: _,
+            chosen,
+            foreseen,
+            known,
+            consider_wear,
+        } = dumped;
+        (self.chosen, self.foreseen, self.known) = (chosen, foreseen, known);
+        self.consider_wear = consider_wear;
+    }
+
     /// The scheme.
     pub(super) fn victim(&self) -> &AnyGcVictim {
         &self.victim[RegionId::MAIN.index()]

@@ -6,7 +6,6 @@
 
 use alloc::vec::Vec;
 
-use firstread_core::Lpn;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Areas;
@@ -32,7 +31,6 @@ pub const SCHEME: Scheme = Scheme {
 #[derive(Clone, Debug)]
 pub struct Clairvoyant {
     low_from: u32,
-    capacity_slots: u64,
     /// Slots of a superblock.
     slots: u64,
     /// Pages that LWA has room for: its retired superblocks hold none.
@@ -47,7 +45,6 @@ impl Clairvoyant {
     pub fn new(setup: &Setup, values: &Values) -> Clairvoyant {
         Clairvoyant {
             low_from: low_from(setup, values),
-            capacity_slots: setup.capacity_slots,
             slots: slots_of(setup),
             room: 0,
             second_chance: SecondChance::new(slots_of(setup)),
@@ -84,8 +81,10 @@ impl Areas for Clairvoyant {
 
     fn foresee(&mut self, future: &Future) {
         // The versions of a page follow one another: its most read one is what it takes room for.
-        let most = |lpn| future.versions(Lpn(lpn)).iter().copied().max();
-        let mut reads: Vec<u32> = (0..self.capacity_slots).filter_map(most).collect();
+        let most = future
+            .all_versions()
+            .map(|versions| versions.iter().copied().max());
+        let mut reads: Vec<u32> = most.flatten().collect();
         reads.sort_unstable_by(|a, b| b.cmp(a));
         let last = reads.get(self.room as usize).copied().unwrap_or(0);
         // Two reads at least: the first one finds the page where it lies.

@@ -124,7 +124,8 @@ impl<'a> Victims<'a> {
         filled.gain() > 0 && own * LEAST_SHARE >= least
     }
     /// The candidate whose key comes first. The key is made of how full a superblock is and of the number of its opening. It
-    /// must not fall as either grows: a search leaves out superblocks that are fuller and younger than the one found.
+    /// must not fall as either grows, because a search leaves out superblocks that are fuller and younger than the one found. Of
+    /// how full a superblock is it may use the share alone, and not the number of slots.
     pub fn first_by<K: Ord + Copy>(&self, key: impl Fn(Filled, u64) -> K) -> Option<SuperblockId> {
         let key = |filled, opened| self.yields_enough(filled).then(|| key(filled, opened));
         let first = (self.outlook).first(self.blocks, self.geometry, Among::All, key);

@@ -14,7 +14,7 @@ pub(super) const COLD: &[StreamRow] = &[StreamRow {
 pub(super) const COLD_AND_READ_OFTEN: &[StreamRow] = &[
     COLD[0],
     StreamRow {
-        name: "read-often",
+        name: "read_often",
         takes: StreamUse::ReadOften,
     },
 ];
