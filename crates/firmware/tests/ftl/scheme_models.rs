@@ -259,25 +259,25 @@ fn is_cold(looks: &[Look], warm: u64) -> bool {
 /// Changes a superblock as a drive might between two reads.
 fn change(blocks: &mut SuperblockTable, opened: &mut u64, s: Stream) {
     let block = SuperblockId(s.at(0).below(u64::from(blocks.len())) as u32);
-    let row = blocks.row_mut(block);
+    let info = blocks.info_mut(block);
     match s.at(1).below(12) {
         0 => {
             *opened += 1;
-            row.opened = *opened;
-            row.reads = 0;
-            row.valid_slots = s.at(2).below(6) as u32;
-            row.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(3).below(3) as usize];
+            info.opened = *opened;
+            info.reads = 0;
+            info.valid_slots = s.at(2).below(6) as u32;
+            info.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(3).below(3) as usize];
             let uses = [
                 SuperblockUse::Full,
                 SuperblockUse::Full,
                 SuperblockUse::Open,
             ];
-            row.usage = uses[s.at(4).below(3) as usize];
-            row.leaving = false;
+            info.usage = uses[s.at(4).below(3) as usize];
+            info.evacuating = false;
         }
-        1 => row.leaving = s.at(2).below(4) == 0,
-        2 => row.valid_slots = row.valid_slots.saturating_sub(1),
-        _ => row.reads += s.at(2).below(5),
+        1 => info.evacuating = s.at(2).below(4) == 0,
+        2 => info.valid_slots = info.valid_slots.saturating_sub(1),
+        _ => info.reads += s.at(2).below(5),
     }
 }
 
@@ -307,15 +307,15 @@ fn model_superblocks_are_given_back_after_two_cold_periods() {
             let found: Vec<GiveBack> = core::iter::from_fn(|| scheme.gives_back(&blocks)).collect();
             let mut expected = Vec::new();
             if period > 0 && read % period == 0 {
-                for ((block, row), looks) in blocks.iter().zip(&mut looks) {
-                    let is_of_mode = matches!(row.mode, CellMode::Slc | CellMode::Tlc);
+                for ((block, info), looks) in blocks.iter().zip(&mut looks) {
+                    let is_of_mode = matches!(info.mode, CellMode::Slc | CellMode::Tlc);
                     looks.push(Look {
-                        is_candidate: row.usage == SuperblockUse::Full
-                            && !row.leaving
+                        is_candidate: info.usage == SuperblockUse::Full
+                            && !info.evacuating
                             && is_of_mode,
-                        opened: row.opened,
-                        reads: row.reads,
-                        valid: row.valid_slots,
+                        opened: info.opened,
+                        reads: info.reads,
+                        valid: info.valid_slots,
                     });
                     match is_cold(looks, warm) {
                         true => expected.push(GiveBack::Now(block)),

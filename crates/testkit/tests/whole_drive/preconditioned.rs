@@ -74,11 +74,11 @@ fn formula_a_preconditioned_drive_writes_on_at_once() {
 
 /// Free superblocks and valid slots of `area`.
 fn of_area(drive: &Drive, area: RegionId) -> (usize, u64) {
-    let rows = || drive.blocks().in_region(area).iter().map(|(_, row)| row);
-    let free = rows()
-        .filter(|row| row.usage == SuperblockUse::Free)
+    let infos = || drive.blocks().in_region(area).iter().map(|(_, info)| info);
+    let free = infos()
+        .filter(|info| info.usage == SuperblockUse::Free)
         .count();
-    (free, rows().map(|row| u64::from(row.valid_slots)).sum())
+    (free, infos().map(|info| u64::from(info.valid_slots)).sum())
 }
 
 /// Slots moved for each of `writes` that the host writes, drawn from `seed`.

@@ -3,13 +3,13 @@
 
 use firstread_core::{Ns, Wait};
 
-use super::buffer::Refused;
+use super::buffer::NoSlot;
 use super::target::Taken;
-use super::{Place, Refusal};
+use super::{Placement, TakeError};
 use crate::observe::{StreamId, StreamUse};
 use crate::shared::Shared;
 
-impl Place {
+impl Placement {
     /// A slot of declared stream `stream`. If the stream has no superblock and its pool is empty, relocation will look for
     /// one. From a common pool it has a superblock only if cleaning and the host can spare it.
     #[inline(never)] // Few pages go to such a stream.
@@ -18,16 +18,16 @@ impl Place {
         now: Ns,
         stream: StreamId,
         shared: &mut Shared,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Taken, TakeError> {
         if !self.rewrites.is_empty() {
-            return Err(Refusal::Wait(Wait::Rewrite));
+            return Err(TakeError::Wait(Wait::Rewrite));
         }
         // A superblock is opened for a page that it can take now: a move that it cannot take opens another one.
         if self.streams.is_full(stream) {
-            return Err(Refusal::Wait(Wait::Buffer));
+            return Err(TakeError::Wait(Wait::Buffer));
         }
         let mut taken = self.streams.allocate(stream);
-        if let Err(Refused::NeedsBlock) = taken {
+        if let Err(NoSlot::NeedsBlock) = taken {
             let what = self.streams.takes(stream);
             let may_open = match what {
                 StreamUse::Promoted(_) => true,
@@ -35,7 +35,7 @@ impl Place {
                 _ => self.can_open_for_refresh(shared),
             };
             if !may_open {
-                return Err(Refusal::Wait(Wait::Reserve));
+                return Err(TakeError::Wait(Wait::Reserve));
             }
             if self.open(now, stream, shared) {
                 taken = self.streams.allocate(stream);
@@ -45,8 +45,8 @@ impl Place {
         }
         match taken {
             Ok(slot) => Ok((stream, slot)),
-            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
-            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
+            Err(NoSlot::Full) => Err(TakeError::Wait(Wait::Buffer)),
+            Err(NoSlot::NeedsBlock) => Err(TakeError::Wait(Wait::Superblock)),
         }
     }
 }

@@ -7,10 +7,10 @@
 use firstread_core::{Arena, CellMode, Ns, SuperblockId};
 
 use super::Relocate;
-use super::evacuate::rows_of;
-use crate::ftl::place::{Erased, Place};
+use super::evacuate::mp_pages_of;
+use crate::ftl::place::{Erased, Placement};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Owner, Refused, RegionId};
+use crate::observe::{CopyRefused, Owner, RegionId};
 use crate::policy::cell_mode::CellModes;
 use crate::shared::{Out, Shared};
 
@@ -23,11 +23,11 @@ impl Relocate {
         ports: &impl Out,
     ) -> bool {
         let store = &lower.store;
-        let (layout, mode) = (&store.shared.layout, store.shared.blocks.row(block).mode);
+        let (layout, mode) = (&store.shared.layout, store.shared.blocks.info(block).mode);
         let geometry = &store.shared.config.geometry;
-        let mut pages = (0..rows_of(geometry, mode)).flat_map(|row| {
-            let first = layout.slot_at(layout.data_row(row, block, mode), 0, mode);
-            (0..layout.slots_per_row()).map(move |slot| layout.slot_behind(first, slot))
+        let mut pages = (0..mp_pages_of(geometry, mode)).flat_map(|mp_page| {
+            let first = layout.slot_at(layout.data_mp_page(mp_page, block, mode), 0, mode);
+            (0..layout.slots_per_mp_page()).map(move |slot| layout.slot_behind(first, slot))
         });
         pages.any(|ppa| {
             let page = ports.stored(ppa).map(|spare| spare.lpn);
@@ -58,7 +58,7 @@ impl Relocate {
         &mut self,
         block: SuperblockId,
         mode: CellMode,
-        place: &mut Place,
+        place: &mut Placement,
         shared: &mut Shared,
     ) -> CellMode {
         let wanted = place.relocation.wanted.first();
@@ -71,7 +71,7 @@ impl Relocate {
                     && !place.will_have_free_in(to, shared)
                     && self.may_convert(to, 0, place, shared).is_ok() =>
             {
-                debug_assert_eq!(shared.blocks.row(block).valid_slots, 0, "it is empty");
+                debug_assert_eq!(shared.blocks.info(block).valid_slots, 0, "it is empty");
                 place.relocation.wanted.remove(to);
                 to
             }
@@ -101,9 +101,11 @@ impl Relocate {
             return;
         }
         let taken = shared.slots_of(shared.config.mode);
-        let chosen = self
-            .may_convert(to, taken, place, shared)
-            .and_then(|()| place.free_for_conversion(shared).ok_or(Refused::Reserve));
+        let chosen = self.may_convert(to, taken, place, shared).and_then(|()| {
+            place
+                .free_for_conversion(shared)
+                .ok_or(CopyRefused::Reserve)
+        });
         match chosen {
             Ok(block) => {
                 place.relocation.wanted.remove(to);
@@ -111,7 +113,7 @@ impl Relocate {
                 store.start_erase(now, block, to, Erased::Free, ports);
             }
             // Cleaning makes room for one more superblock first.
-            Err(Refused::Reserve) if self.over_provisioning_allows(to, place, shared) => {}
+            Err(CopyRefused::Reserve) if self.over_provisioning_allows(to, place, shared) => {}
             Err(reason) => {
                 place.relocation.wanted.remove(to);
                 shared.counters.promotions_refused[reason as usize] += 1;
@@ -121,7 +123,7 @@ impl Relocate {
 
     /// Whether cleaning has to make room for one superblock more than the host needs, because a stream of another
     /// mode has found none.
-    pub(super) fn stream_waits(&self, place: &Place, shared: &Shared) -> bool {
+    pub(super) fn stream_waits(&self, place: &Placement, shared: &Shared) -> bool {
         let wanted = place.relocation.wanted.first();
         wanted.is_some_and(|to| {
             !place.will_have_free_in(to, shared) && self.over_provisioning_allows(to, place, shared)
@@ -129,7 +131,7 @@ impl Relocate {
     }
 
     /// Whether the over-provisioning allows that a superblock of the drive's own mode changes to mode `to`.
-    fn over_provisioning_allows(&self, to: CellMode, place: &Place, shared: &Shared) -> bool {
+    fn over_provisioning_allows(&self, to: CellMode, place: &Placement, shared: &Shared) -> bool {
         let own = shared.slots_of(shared.config.mode);
         let shrinks = u64::from(own - shared.slots_of(to)) + self.promised_slots(place);
         !place.space.read_only
@@ -143,23 +145,23 @@ impl Relocate {
         &mut self,
         to: CellMode,
         taken: u32,
-        place: &Place,
+        place: &Placement,
         shared: &Shared,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CopyRefused> {
         if !self.over_provisioning_allows(to, place, shared) {
-            return Err(Refused::OverProvisioning);
+            return Err(CopyRefused::OverProvisioning);
         }
         if !self.cell_mode.may_convert(to, &shared.blocks) {
-            return Err(Refused::Capacity);
+            return Err(CopyRefused::Capacity);
         }
         match place.has_beyond_reserve(u64::from(taken), shared) && place.can_spare(taken, shared) {
             true => Ok(()),
-            false => Err(Refused::Reserve),
+            false => Err(CopyRefused::Reserve),
         }
     }
 
     /// Slots that the drive will lose by changes of mode that were asked for and are not done.
-    pub(super) fn promised_slots(&self, place: &Place) -> u64 {
+    pub(super) fn promised_slots(&self, place: &Placement) -> u64 {
         let promised = self.asked.iter().chain(&place.relocation.emptying);
         promised.map(|e| u64::from(e.shrinks)).sum()
     }

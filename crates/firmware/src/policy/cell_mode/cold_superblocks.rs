@@ -70,23 +70,23 @@ impl ColdSuperblocks {
 
     /// Whether `block` has been cold for long enough. Counts the period that has ended.
     fn is_cold(&mut self, block: SuperblockId, blocks: &SuperblockTable) -> bool {
-        let row = blocks.row(block);
+        let info = blocks.info(block);
         let known = &mut self.known[block.0 as usize];
-        if row.usage != SuperblockUse::Full || row.leaving || !self.modes.has(row.mode) {
+        if info.usage != SuperblockUse::Full || info.evacuating || !self.modes.has(info.mode) {
             *known = Known::default();
             return false;
         }
-        if known.opened != row.opened {
+        if known.opened != info.opened {
             *known = Known {
-                opened: row.opened,
-                reads: row.reads,
+                opened: info.opened,
+                reads: info.reads,
                 cold: 0,
             };
             return false;
         }
-        let reads = row.reads - known.reads;
-        known.reads = row.reads;
-        let cold = reads < self.warm * u64::from(row.valid_slots.max(1));
+        let reads = info.reads - known.reads;
+        known.reads = info.reads;
+        let cold = reads < self.warm * u64::from(info.valid_slots.max(1));
         known.cold = if cold {
             known.cold.saturating_add(1)
         } else {

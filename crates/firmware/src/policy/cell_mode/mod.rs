@@ -19,7 +19,7 @@ mod rounds;
 
 use firstread_core::CellMode;
 
-pub use crate::observe::Refused;
+pub use crate::observe::CopyRefused;
 use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 pub use crate::policy::hot_pages::PageRead;
