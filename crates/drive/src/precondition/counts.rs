@@ -1,6 +1,22 @@
 //! Contents of superblocks in a steady state, as expectations and as whole numbers.
 
-use super::low_area::LowShape;
+/// Sizes of the area, in superblocks of the drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LowShape {
+    /// Superblocks that are not bad: of the area, and of the high wearing one.
+    pub(crate) usable: (u32, u32),
+    /// Superblocks of the area that are free.
+    pub(crate) free: u32,
+    /// Superblocks of the area without settled data, the free ones among them.
+    pub(crate) spare: u32,
+}
+
+impl LowShape {
+    /// Superblocks of the area that hold data.
+    pub(super) fn filled(&self) -> u32 {
+        self.usable.0.saturating_sub(self.free)
+    }
+}
 
 /// Contents of superblocks: valid slots by heat class, in the order in which the superblocks were opened.
 #[derive(Clone, PartialEq, Debug)]

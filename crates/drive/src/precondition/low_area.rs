@@ -6,7 +6,8 @@
 //! superblock for that, its own victim is emptied within it, if half of that is garbage, or as much as of the next victim of
 //! the high wearing area. Otherwise the page stays where it would go on a drive without areas.
 
-use super::zipf::{Block, Open};
+use super::block::{Block, Open};
+use super::counts::LowShape;
 
 /// The area.
 #[derive(Clone, Debug)]
@@ -19,24 +20,6 @@ pub(super) struct Low {
     most_settled: f64,
     pub(super) blocks: Vec<Block>,
     pub(super) open: Open,
-}
-
-/// Sizes of the area, in superblocks of the drive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LowShape {
-    /// Superblocks that are not bad: of the area, and of the high wearing one.
-    pub(crate) usable: (u32, u32),
-    /// Superblocks of the area that are free.
-    pub(crate) free: u32,
-    /// Superblocks of the area without settled data, the free ones among them.
-    pub(crate) spare: u32,
-}
-
-impl LowShape {
-    /// Superblocks of the area that hold data.
-    pub(super) fn filled(&self) -> u32 {
-        self.usable.0.saturating_sub(self.free)
-    }
 }
 
 impl Low {

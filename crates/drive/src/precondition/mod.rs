@@ -22,9 +22,10 @@ use firstread_workload::stream::hot_page_order;
 use thiserror::Error;
 
 use crate::initial_contents::Preconditioned;
+pub(crate) use counts::LowShape;
 use counts::{Region, Shape};
-pub(crate) use low_area::LowShape;
 
+mod block;
 mod counts;
 mod low_area;
 mod uniform;

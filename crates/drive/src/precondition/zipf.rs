@@ -15,6 +15,7 @@ use firstread_core::Stream;
 
 use firstread_firmware::policy::gc_victim::Law;
 
+use super::block::{Block, LANES, Open};
 use super::counts::{Counts, Region, Shape, fit, whole};
 use super::low_area::Low;
 
@@ -25,9 +26,6 @@ const MOST_BLOCKS: u32 = 256;
 const FEW_BLOCKS: u32 = 128;
 /// Ranks whose probabilities are summed individually; later ranks are integrated.
 const FIRST_RANKS: u64 = 1024;
-
-/// Classes computed in parallel; their number is padded to a multiple of this with empty classes.
-const LANES: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 struct Class {
@@ -70,93 +68,6 @@ fn classes(pages: u64, theta: f64) -> Vec<Class> {
         },
     };
     spans.iter().zip(&weights).map(class).collect()
-}
-
-/// A superblock that holds data.
-#[derive(Clone, Debug)]
-pub(super) struct Block {
-    valid: Vec<f64>,
-    pub(super) sum: f64,
-    opened: u64,
-    opened_at: f64,
-    /// Whether relocation has filled it.
-    has_moved: bool,
-}
-
-/// A superblock being filled.
-#[derive(Clone, Debug)]
-pub(super) struct Open {
-    pub(super) block: Block,
-    pub(super) filled: f64,
-}
-
-impl Open {
-    pub(super) fn empty(classes: usize) -> Open {
-        Open {
-            block: Block::empty(classes),
-            filled: 0.0,
-        }
-    }
-
-    /// `n` slots of `from` are written to it. Returns the superblock if it is full then, of `slots` slots. `opened` is the
-    /// number of superblocks opened so far, and `now` that of host writes.
-    fn take(
-        &mut self,
-        (n, slots): (f64, f64),
-        from: &mut Block,
-        opened: &mut u64,
-        now: f64,
-    ) -> Option<Block> {
-        if self.filled == 0.0 {
-            *opened += 1;
-            self.block.opened = *opened;
-            self.block.opened_at = now;
-            self.block.has_moved = true;
-        }
-        let share = n / from.sum;
-        let open = &mut self.block;
-        for (to, from) in open.valid.iter_mut().zip(&mut from.valid) {
-            *to += *from * share;
-            *from -= *from * share;
-        }
-        open.sum += n;
-        from.sum -= n;
-        self.filled += n;
-        let is_full = self.filled >= slots * (1.0 - 1e-12);
-        is_full.then(|| {
-            self.filled = 0.0;
-            let empty = Block::empty(open.valid.len());
-            core::mem::replace(open, empty)
-        })
-    }
-}
-
-impl Block {
-    fn empty(classes: usize) -> Block {
-        Block {
-            valid: vec![0.0; classes],
-            sum: 0.0,
-            opened: 0,
-            opened_at: 0.0,
-            has_moved: false,
-        }
-    }
-
-    /// Slots become stale: `decay` is the share of each class that remains valid.
-    pub(super) fn decay(&mut self, decay: &[f64]) {
-        let mut sums = [0.0; LANES];
-        let pairs = self
-            .valid
-            .chunks_exact_mut(LANES)
-            .zip(decay.chunks_exact(LANES));
-        for (valid, decay) in pairs {
-            for i in 0..LANES {
-                valid[i] *= decay[i];
-                sums[i] += valid[i];
-            }
-        }
-        self.sum = sums.iter().sum();
-    }
 }
 
 struct Population<'a> {

@@ -23,6 +23,7 @@ mod model;
 mod moves;
 mod oracles;
 mod paced;
+mod pairs;
 mod partial_writes;
 mod planes;
 mod preconditioned;

@@ -194,6 +194,12 @@ pub trait Areas {
         let _ = page;
         None
     }
+    /// Whether what lies in the low wearing area and moves for `owner` stays there, as long as the area has room. A single page
+    /// may go elsewhere.
+    fn stays(&self, owner: Owner) -> bool {
+        let _ = owner;
+        false
+    }
     /// Whether [`Areas::after_read`] has to see the pages of a host read from `area` that took `retries`. It is told those of
     /// others by [`Areas::has_read`].
     fn sees_read(&self, area: RegionId, retries: u8) -> bool {

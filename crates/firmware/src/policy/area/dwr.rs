@@ -208,6 +208,7 @@ impl Areas for Dwr {
     #[inline]
     fn of_move(&self, page: &PageMove) -> Option<Entry> {
         let entry = match (page.from, page.owner) {
+            (LOW, owner) if self.stays(owner) => Entry::Stay,
             // Data of failed programs go where there is room.
             (_, Owner::Rewrite) => return None,
             (LOW, Owner::MakeRoom) => {
@@ -215,8 +216,6 @@ impl Areas for Dwr {
                     self.is_balanced && self.second_chance.is_given() && self.is_hot(page.heat);
                 stays.then_some(Entry::Stay)?
             }
-            (LOW, Owner::Gc) if !self.is_balanced => return None,
-            (LOW, _) => Entry::Stay,
             (HIGH, Owner::Gc | Owner::Wear) => {
                 let is_hot = self.by_gc && self.is_hot(page.heat);
                 match page.owner {
@@ -228,6 +227,16 @@ impl Areas for Dwr {
             _ => return None,
         };
         self.enters(entry)
+    }
+
+    /// As printed, garbage collection takes data of LWA to HWA.
+    #[inline]
+    fn stays(&self, owner: Owner) -> bool {
+        match owner {
+            Owner::MakeRoom | Owner::Rewrite => false,
+            Owner::Gc => self.is_balanced,
+            _ => true,
+        }
     }
 
     #[inline]

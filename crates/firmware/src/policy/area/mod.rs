@@ -50,6 +50,7 @@ axis! {
     fn has_written(&mut self);
     #[inline]
     fn of_move(&self, page: &PageMove) -> Option<Entry>;
+    fn stays(&self, owner: Owner) -> bool;
     #[inline]
     fn sees_read(&self, area: RegionId, retries: u8) -> bool;
     #[inline]
