@@ -58,6 +58,7 @@ pub use policy::{Schemes, Setup};
 pub use read::Learned;
 use read::Read;
 use schedule::Jobs;
+pub use setup::{SteadyLow, SteadySpace};
 use shared::Shared;
 
 /// The firmware of one drive. `M` is the memory of the map overlay.

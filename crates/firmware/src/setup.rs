@@ -6,11 +6,33 @@ use core::ops::Range;
 use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 
 use crate::Firmware;
-use crate::ftl::Inconsistency;
+use crate::ftl::{Inconsistency, RESERVE};
 use crate::log::Record;
-use crate::observe::{Future, RegionId, StreamBuffer, SuperblockUse};
-use crate::policy::area::Areas;
+use crate::observe::{Future, RegionId, StreamBuffer, StreamId, SuperblockUse};
+use crate::policy::area::{AfterOverwrites, Areas};
 use crate::read::Learned;
+
+/// The superblocks of a drive in the steady state of overwrites alone, at a moment at which none is open and the host may
+/// write on at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SteadySpace {
+    /// Superblocks that are free outside the low wearing area: the reserve of cleaning, and those that streams of copies have
+    /// open there or keep free in another cell mode.
+    pub free: u32,
+    /// The low wearing area, if the drive has one.
+    pub low: Option<SteadyLow>,
+}
+
+/// The low wearing area in such a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SteadyLow {
+    /// Number of its first superblock.
+    pub first: u32,
+    /// What it holds.
+    pub holds: AfterOverwrites,
+    /// Superblocks by which the data of the high wearing area have to fall short of it, so that they find room there alone.
+    pub kept_in_high: u32,
+}
 
 impl<M: Arena> Firmware<M> {
     /// The initial contents of the drive, with the memory of the overlay. A simulator describes there what it
@@ -79,6 +101,35 @@ impl<M: Arena> Firmware<M> {
             Some(out) if out <= own && usable > own => own - out..own,
             _ => 0..0,
         }
+    }
+
+    /// What is free in the steady state of overwrites alone, where the superblocks are worn as `pe_cycles` says.
+    pub fn steady_space(&self, pe_cycles: &[u32]) -> SteadySpace {
+        let store = &self.lower.store;
+        let (place, blocks) = (&store.place, &store.shared.blocks);
+        let space = &place.space;
+        let superblocks = |slots: u64| slots.div_ceil(space.largest_slots) as u32;
+        let kept = superblocks(space.needed_slots - space.capacity_slots);
+        let high = blocks.numbers_in(RegionId::MAIN);
+        let worn: u64 = high
+            .clone()
+            .map(|number| u64::from(pe_cycles[number as usize]))
+            .sum();
+        let mean_milli = 1000 * worn / u64::from(high.end.max(1));
+        SteadySpace {
+            free: RESERVE as u32 + superblocks(place.stream_plan().kept_by_copies()),
+            low: blocks.has_regions().then(|| SteadyLow {
+                first: high.end,
+                holds: place.area.after_overwrites(mean_milli),
+                kept_in_high: kept + superblocks(space.least_spare()),
+            }),
+        }
+    }
+
+    /// What `block` was filled with has moved since the host wrote it.
+    pub fn mark_moved(&mut self, block: SuperblockId) {
+        let blocks = &mut self.lower.store.shared.blocks;
+        blocks.info_mut(block).stream = Some(StreamId::MOVE);
     }
 
     /// Ends this firmware, and returns what it has learned that outlives the data of its drive.

@@ -82,9 +82,9 @@ pub enum StateError {
     /// The drive is too full for the steady state of overwrites.
     #[error(
         "--precondition {precondition}: {needed} of {superblocks} superblocks are needed for the data and \
-         their map, and cleaning needs {} more: fill less (--fill), or use a drive with more \
-         over-provisioning",
-        RESERVE + 1
+         their map, and cleaning and the write streams of schemes need {} more: fill less (--fill), or use a drive with \
+         more over-provisioning",
+        free + 1
     )]
     Full {
         /// The steady state asked for.
@@ -93,6 +93,18 @@ pub enum StateError {
         needed: u64,
         /// Superblocks that are not bad.
         superblocks: u64,
+        /// Superblocks that the steady state leaves free.
+        free: u64,
+    },
+    /// The steady state of overwrites is not known of areas that share the writes.
+    #[error(
+        "--precondition {precondition}: the high wearing area has reached its bound (`area.bound`) at this wear, from which the \
+         low wearing area shares the writes of the host, and no theory is known of that: start with fewer P/E cycles \
+         (--pe-cycles), set `area.at_bound=read-only`, or have the workload itself overwrite the drive (--burn-in)"
+    )]
+    AtBound {
+        /// The steady state asked for.
+        precondition: Precondition,
     },
     /// The steady state of overwrites is not known of how the drive cleans.
     #[error(

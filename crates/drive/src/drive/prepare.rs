@@ -8,17 +8,18 @@
 use std::ops::Range;
 
 use firstread_core::{Ns, SuperblockId};
-use firstread_firmware::Learned;
-use firstread_firmware::ftl::{MAP_ENTRY_BYTES, RESERVE};
+use firstread_firmware::ftl::MAP_ENTRY_BYTES;
+use firstread_firmware::policy::area::AfterOverwrites;
 use firstread_firmware::policy::gc_victim::GcVictim;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::groups;
+use firstread_firmware::{Learned, SteadyLow};
 
 use super::firmware_builder::FirmwareBuilder;
 use super::{Drive, DriveError, StateError};
 use crate::initial_contents::{Preconditioned, place_of};
 use crate::payload::Payload;
-use crate::precondition::{self, Precondition, Steady};
+use crate::precondition::{self, Filled, FilledLow, LowShape, Precondition, Steady};
 use crate::profile::DriveProfile;
 use crate::state::{DriveState, EarlierFill, Plan};
 
@@ -27,8 +28,12 @@ struct Filling {
     slots: u64,
     /// Superblocks that they take.
     blocks: u32,
-    /// Superblocks left out between them.
+    /// Number of each of them in the order of filling, and then of those of the map.
+    numbers: Vec<u32>,
+    /// Superblocks left out between them by a fill in address order.
     left_out: Range<u32>,
+    /// Superblocks whose data had moved there: [`Steady::moved`].
+    moved: Vec<SuperblockId>,
     /// Wear of every superblock (P/E cycles).
     wear: Vec<u32>,
     plan: Plan,
@@ -85,6 +90,40 @@ impl Drive {
         self.wake_firmware();
         self.pass_time(filling.plan.run);
         Ok(())
+    }
+}
+
+/// The superblocks that overwrites of `needed` superblocks of data have filled in the low wearing area `low`. `ends` are
+/// the numbers behind the last superblock of the high wearing area and of the drive, bad ones left out.
+fn filled_low(
+    low: SteadyLow,
+    (high, all): (u32, u32),
+    needed: u64,
+    precondition: Precondition,
+) -> Result<Option<FilledLow>, StateError> {
+    let usable = all - high;
+    // Whether the rest of the data, and what is kept, fit into the high wearing area. If not, its free superblocks are for
+    // everyone: the areas are one drive to host and cleaning.
+    let fits = |in_low: u64| needed - in_low + u64::from(low.kept_in_high) <= u64::from(high);
+    let filled = |free: u32, spills| FilledLow {
+        first: low.first,
+        blocks: usable.saturating_sub(free),
+        spills,
+    };
+    match low.holds {
+        AfterOverwrites::Spilled { free, spare } => {
+            let alike = needed * u64::from(usable) / u64::from(all);
+            let settled = alike.min(u64::from(usable.saturating_sub(spare)));
+            let shape = LowShape {
+                usable: (usable, high),
+                free,
+                spare,
+            };
+            Ok(Some(filled(free, fits(settled).then_some(shape))))
+        }
+        AfterOverwrites::Nothing { .. } if fits(0) => Ok(None),
+        AfterOverwrites::Nothing { free } => Ok(Some(filled(free, None))),
+        AfterOverwrites::Shared => Err(StateError::AtBound { precondition }),
     }
 }
 
@@ -148,7 +187,7 @@ impl<P: Payload> Drive<P> {
         }
         let bad = self.find_bad_blocks(&wear, retired)?;
 
-        let steady = self.steady_state(state, slots, bad)?;
+        let steady = self.steady_state(state, slots, (&wear, bad))?;
         let blocks = match &steady {
             Some(steady) => steady.state.blocks(),
             None => slots.div_ceil(per_block as u64) as u32,
@@ -168,8 +207,17 @@ impl<P: Payload> Drive<P> {
             Some(_) => 0..0,
             None => self.firmware.left_out_by_fill(with_map),
         };
-        let of_filled = |i: u32| wear[place_of(i, &left_out) as usize];
-        let wear_of_filled: Vec<u32> = (0..blocks).map(of_filled).collect();
+        let numbers: Vec<u32> = match &steady {
+            Some(steady) => {
+                let of_map = steady.first_of_map..;
+                let of_data = (0..blocks).map(|i| steady.state.number(i).0);
+                let of_map = of_map.take((with_map - blocks) as usize);
+                of_data.chain(of_map).collect()
+            }
+            None => (0..with_map).map(|i| place_of(i, &left_out)).collect(),
+        };
+        let of_filled = |number: &u32| wear[*number as usize];
+        let wear_of_filled: Vec<u32> = numbers[..blocks as usize].iter().map(of_filled).collect();
         let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
         let in_order = || (0..blocks as u64).rev().collect::<Vec<u64>>();
         let since = steady.as_ref().map_or_else(in_order, |s| s.since.clone());
@@ -180,8 +228,10 @@ impl<P: Payload> Drive<P> {
             plan: state.plan(&since, &wear_of_filled, block_fill, bins),
             slots,
             blocks,
+            numbers,
             left_out,
             wear,
+            moved: steady.as_ref().map_or(Vec::new(), |s| s.moved.clone()),
             steady: steady.map(|s| s.state),
             is_earlier: false,
         })
@@ -192,8 +242,10 @@ impl<P: Payload> Drive<P> {
         let Filling {
             slots,
             blocks,
-            left_out,
+            numbers,
+            left_out: _,
             wear,
+            moved,
             plan,
             steady,
             is_earlier,
@@ -201,8 +253,12 @@ impl<P: Payload> Drive<P> {
         let mode = self.profile.mode;
         let per_block = self.profile.geometry.slots_per_superblock(mode);
         let superblocks = self.profile.geometry.blocks_per_plane;
-        let after = place_of(*blocks, left_out).max(*blocks);
-        for free in left_out.clone().chain(after..superblocks) {
+        let numbers = &numbers[..*blocks as usize];
+        let mut is_free = vec![true; superblocks as usize];
+        numbers
+            .iter()
+            .for_each(|number| is_free[*number as usize] = false);
+        for free in (0..superblocks).filter(|number| is_free[*number as usize]) {
             let (block, pe_cycles) = (SuperblockId(free), wear[free as usize]);
             self.firmware.set_pe_cycles(block, pe_cycles);
             let cells = self.platform.hardware.cells_mut();
@@ -215,7 +271,7 @@ impl<P: Payload> Drive<P> {
                 self.start(plan.start, learned.take());
                 started = true;
             }
-            let block = SuperblockId(place_of(i as u32, left_out));
+            let block = SuperblockId(numbers[i]);
             // The fill before this one has one cycle less, and a superblock that was never erased held nothing.
             if *is_earlier && wear[block.0 as usize] == 0 {
                 continue;
@@ -243,6 +299,9 @@ impl<P: Payload> Drive<P> {
                 started = true;
             }
             self.wake_firmware();
+        }
+        for block in moved {
+            self.firmware.mark_moved(*block);
         }
         if !started {
             self.start(plan.start.max(self.platform.now), learned);
@@ -285,38 +344,53 @@ impl<P: Payload> Drive<P> {
         Ok(worst)
     }
 
-    /// The steady state that `state` asks for with `pages` pages, if it asks for one. Only the
-    /// reserve is free, as after a host that writes as fast as it can: garbage collection then
-    /// never gets ahead. (On average one and a half superblocks are free then and two half full, which make one
-    /// that is full and one that is free.)
+    /// The steady state that `state` asks for with `pages` pages, if it asks for one, where superblocks are worn as `wear`
+    /// says and `bad` of them are bad. Only the reserve is free, as after a host that writes as fast as it can: garbage
+    /// collection then never gets ahead. (On average one and a half superblocks are free then and two half full, which make
+    /// one that is full and one that is free.) Each stream of a scheme takes part in that with a superblock.
     fn steady_state(
         &self,
         state: &DriveState,
         pages: u64,
-        bad: u32,
+        (wear, bad): (&[u32], u32),
     ) -> Result<Option<Steady>, StateError> {
-        if state.precondition == Precondition::None || pages == 0 {
+        let precondition = state.precondition;
+        if precondition == Precondition::None || pages == 0 {
             return Ok(None);
         }
         let geometry = self.profile.geometry;
-        let per_block = geometry.slots_per_superblock(self.profile.mode);
-        let all = (geometry.blocks_per_plane - bad) as u64;
-        let needed = pages.div_ceil(per_block as u64) + self.map_superblocks(pages);
-        if needed + RESERVE >= all {
+        let slots = geometry.slots_per_superblock(self.profile.mode);
+        let per_block = u64::from(slots);
+        let all = geometry.blocks_per_plane - bad;
+        let of_map = self.map_superblocks(pages) as u32;
+        let space = self.firmware.steady_space(wear);
+        let law = self.firmware.gc_victim().law();
+        let law = law.ok_or(StateError::NoTheory { precondition })?;
+        // Superblocks for data outside the low wearing area, and in it.
+        let end = space.low.map_or(all, |low| low.first.min(all));
+        let high = end.saturating_sub(space.free + of_map);
+        let low = match space.low {
+            Some(low) => filled_low(low, (end, all), pages.div_ceil(per_block), precondition)?,
+            None => None,
+        };
+        let free = all - of_map - high - low.map_or(0, |low| low.blocks);
+        let needed = pages.div_ceil(per_block) + u64::from(of_map);
+        if needed + u64::from(free) >= u64::from(all) {
             return Err(StateError::Full {
-                precondition: state.precondition,
+                precondition,
                 needed,
-                superblocks: all,
+                superblocks: u64::from(all),
+                free: u64::from(free),
             });
         }
-        let blocks = (all - RESERVE - self.map_superblocks(pages)) as u32;
-        let law = self.firmware.gc_victim().law();
-        let law = law.ok_or(StateError::NoTheory {
-            precondition: state.precondition,
-        })?;
-        let shape = (blocks, per_block, pages);
+        let filled = Filled {
+            blocks: high,
+            slots,
+            pages,
+            low,
+        };
         let seeds = (self.seed, state.workload_seed);
-        let steady = precondition::steady(state.precondition, shape, law, seeds)?;
+        let steady = precondition::steady(precondition, &filled, law, seeds)?;
         Ok(Some(steady))
     }
 
@@ -347,8 +421,7 @@ impl<P: Payload> Drive<P> {
         let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
         let (now, platform) = (self.platform.now, &mut self.platform);
         for i in 0..pages.div_ceil(per_block) {
-            let block = place_of(filling.blocks + i as u32, &filling.left_out);
-            let block = SuperblockId(block);
+            let block = SuperblockId(filling.numbers[filling.blocks as usize + i as usize]);
             let here = (pages - i * per_block).min(per_block) as u32;
             let from = i * per_block;
             platform.stamps.fill_map(block, from, here);

@@ -74,7 +74,12 @@ impl FilledMemory {
     pub(crate) fn precondition(&mut self, state: Preconditioned) {
         self.pages = state.pages();
         self.left_out = (u64::MAX, 0);
-        self.touch_none_of(u64::from(state.blocks()));
+        let filled = || (0..state.blocks()).map(|i| state.number(i).0);
+        let end = filled().max().map_or(0, |last| last + 1);
+        self.untouched = vec![0; end.div_ceil(64) as usize].into();
+        for number in filled() {
+            self.untouched[number as usize / 64] |= 1 << (number % 64);
+        }
         self.scattered = Some(state);
     }
 

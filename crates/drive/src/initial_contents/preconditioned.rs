@@ -12,7 +12,10 @@
 //!   after class; the others are stale.
 //!
 //! A stale slot names a page in its spare area: a page whose last version lies in a superblock that was
-//! opened later, chosen by a hash of the slot. Superblocks are numbered in the order of opening.
+//! opened later, chosen by a hash of the slot.
+//!
+//! Superblocks are counted in the order of opening. On a drive whose superblocks are alike this order is that of their
+//! numbers. On others a table has their numbers.
 
 use firstread_core::{Lpn, Permutation, Ppa, Stream, SuperblockId};
 
@@ -29,6 +32,15 @@ pub(crate) struct Preconditioned {
     before: Box<[u32]>,
     /// Valid slots of all superblocks before a given one.
     valid_before: Box<[u64]>,
+    numbers: Option<Numbers>,
+}
+
+/// Which superblock is the `i`-th in the order of opening.
+#[derive(Clone, Debug)]
+struct Numbers {
+    of: Box<[u32]>,
+    /// `i`, by number of the superblock.
+    index: Box<[u32]>,
 }
 
 /// Pages with about the same write rate.
@@ -127,7 +139,7 @@ pub(crate) enum Slot {
 }
 
 impl Preconditioned {
-    /// Superblocks `0..valid.len() / classes` of `slots_per_block` slots, numbered in the order of opening.
+    /// Superblocks `0..valid.len() / classes` of `slots_per_block` slots, in the order of opening.
     /// `valid` has the number of valid slots of each superblock and class. `classes` is one, or the number of
     /// [`heat_classes`]. `page_of_rank` decides which pages are hot: rank `r` is page
     /// `Permutation::new(pages, page_of_rank).at(r)`, where `pages` is the sum of `valid`. None if `valid`
@@ -189,20 +201,52 @@ impl Preconditioned {
             classes: made.into_boxed_slice(),
             before: before.into_boxed_slice(),
             valid_before: valid_before.into_boxed_slice(),
+            numbers: None,
         })
+    }
+
+    /// The same with superblock `numbers[i]` as the `i`-th in the order of opening.
+    pub(crate) fn numbered(mut self, numbers: &[u32]) -> Preconditioned {
+        debug_assert_eq!(numbers.len(), self.blocks() as usize);
+        let most = numbers.iter().max().map_or(0, |&last| last as usize + 1);
+        let mut index = vec![0; most];
+        for (i, &number) in (0..).zip(numbers) {
+            index[number as usize] = i;
+        }
+        self.numbers = Some(Numbers {
+            of: numbers.into(),
+            index: index.into(),
+        });
+        self
+    }
+
+    /// Number of the `i`-th superblock in the order of opening.
+    #[inline]
+    pub(crate) fn number(&self, i: u32) -> SuperblockId {
+        let number = self.numbers.as_ref().map_or(i, |n| n.of[i as usize]);
+        SuperblockId(number)
+    }
+
+    /// The place of `block`, which holds data, in the order of opening.
+    #[inline]
+    fn index(&self, block: SuperblockId) -> u32 {
+        let number = block.0;
+        self.numbers
+            .as_ref()
+            .map_or(number, |n| n.index[number as usize])
     }
 
     /// Number of logical pages that hold data, from zero on.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
-    /// Number of superblocks that hold data, from zero on.
+    /// Number of superblocks that hold data.
     pub(crate) fn blocks(&self) -> u32 {
         self.valid_before.len() as u32 - 1
     }
     /// Valid slots of `block`.
     pub(crate) fn valid(&self, block: SuperblockId) -> u32 {
-        let b = block.0 as usize;
+        let b = self.index(block) as usize;
         (self.valid_before[b + 1] - self.valid_before[b]) as u32
     }
 
@@ -223,19 +267,17 @@ impl Preconditioned {
         let slot = self
             .slot_of_place
             .at_tweaked(place as u64, self.tweak(block));
-        Ppa::new(SuperblockId(block), slot as u32)
+        Ppa::new(self.number(block), slot as u32)
     }
 
-    /// The page whose last version is in slot `ppa`, if the slot is valid. Its superblock is below
-    /// [`Preconditioned::blocks`].
+    /// The page whose last version is in slot `ppa`, if the slot is valid. Its superblock holds data.
     #[inline]
     pub(crate) fn valid_at(&self, ppa: Ppa) -> Option<Lpn> {
-        let block = ppa.block().0;
         let place = self.place(ppa);
-        (place < self.valid(ppa.block())).then(|| self.page_at(block, place))
+        (place < self.valid(ppa.block())).then(|| self.page_at(self.index(ppa.block()), place))
     }
 
-    /// The contents of slot `ppa`, whose superblock is below [`Preconditioned::blocks`].
+    /// The contents of slot `ppa`, whose superblock holds data.
     pub(crate) fn slot(&self, ppa: Ppa) -> Slot {
         match self.valid_at(ppa) {
             Some(lpn) => Slot::Valid(lpn),
@@ -245,17 +287,18 @@ impl Preconditioned {
 
     #[inline]
     fn place(&self, ppa: Ppa) -> u32 {
-        let tweak = self.tweak(ppa.block().0);
+        let tweak = self.tweak(self.index(ppa.block()));
         self.slot_of_place
             .index_of_tweaked(ppa.slot() as u64, tweak) as u32
     }
 
+    /// Tweak of the `block`-th superblock.
     #[inline]
     fn tweak(&self, block: u32) -> u64 {
         self.places.draw(block as u64)
     }
 
-    /// The page at a valid place of `block`.
+    /// The page at a valid place of the `block`-th superblock.
     #[inline]
     fn page_at(&self, block: u32, place: u32) -> Lpn {
         let n = self.classes.len();
@@ -273,7 +316,7 @@ impl Preconditioned {
     /// The page that stale slot `ppa` held: it was written again into a later superblock, or into the same
     /// one if no later superblock has valid slots.
     fn overwritten(&self, ppa: Ppa) -> Lpn {
-        let b = ppa.block().0 as usize;
+        let b = self.index(ppa.block()) as usize;
         let from = [b + 1, b, 0].map(|b| self.valid_before[b]);
         let from = from.into_iter().find(|&from| from < self.pages);
         let from = from.unwrap_or(0);
@@ -329,7 +372,13 @@ mod tests {
 
     #[test]
     fn model_every_page_has_one_slot_and_every_slot_its_page() {
-        for (seed, pages, blocks) in [(1, 5_000u64, 10), (2, 777, 3), (3, 1, 1), (4, 12_345, 40)] {
+        for (seed, pages, blocks, first) in [
+            (1, 5_000u64, 10, 0),
+            (2, 777, 3, 0),
+            (3, 1, 1, 0),
+            (4, 12_345, 40, 0),
+            (5, 5_000, 10, 7),
+        ] {
             let key = Stream::new(seed);
             for per_class in [vec![pages], classes_of(pages)] {
                 let valid = deal(blocks, &per_class, key);
@@ -339,11 +388,19 @@ mod tests {
                 let n = per_class.len() as u32;
                 let p = Preconditioned::new(slots, n, &valid, key.at(1), key).unwrap();
                 assert_eq!((p.pages(), p.blocks()), (pages, blocks as u32));
+                // The first ones opened have the highest numbers.
+                let last = first + blocks as u32 - 1;
+                let numbers: Vec<u32> = (0..blocks as u32).map(|i| last - i).collect();
+                let p = match first {
+                    0 => p,
+                    _ => p.numbered(&numbers),
+                };
+                let number = |b: u32| p.number(b);
                 let mut owners = 0;
                 for b in 0..blocks as u32 {
                     let mut held = 0;
                     for slot in 0..slots {
-                        let ppa = Ppa::new(SuperblockId(b), slot);
+                        let ppa = Ppa::new(number(b), slot);
                         match p.slot(ppa) {
                             Slot::Valid(lpn) => {
                                 assert_eq!(p.locate(lpn), ppa, "seed {seed}: {lpn:?}");
@@ -352,9 +409,10 @@ mod tests {
                             Slot::Stale(lpn) => {
                                 let there = p.locate(lpn);
                                 assert_ne!(there, ppa);
-                                let later =
-                                    (b + 1..blocks as u32).any(|b| p.valid(SuperblockId(b)) > 0);
-                                assert!(!later || there.block().0 > b, "seed {seed}: {lpn:?}");
+                                let later = (b + 1..blocks as u32).any(|b| p.valid(number(b)) > 0);
+                                let is_later =
+                                    (b + 1..blocks as u32).any(|b| number(b) == there.block());
+                                assert!(!later || is_later, "seed {seed}: {lpn:?}");
                             }
                         }
                     }

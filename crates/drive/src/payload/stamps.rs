@@ -132,8 +132,9 @@ impl Stamps {
 
     /// Superblocks hold the data given by `state`.
     pub(crate) fn precondition(&mut self, state: Preconditioned) {
-        let blocks = &mut self.blocks[..state.blocks() as usize];
-        blocks.fill_with(|| Contents::Preconditioned);
+        for i in 0..state.blocks() {
+            self.blocks[state.number(i).0 as usize] = Contents::Preconditioned;
+        }
         self.filled = state.pages();
         self.preconditioned = Some(state);
         if self.is_compact {

@@ -1,5 +1,23 @@
 //! Contents of superblocks in a steady state, as expectations and as whole numbers.
 
+/// Sizes of the area, in superblocks of the drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LowShape {
+    /// Superblocks that are not bad: of the area, and of the high wearing one.
+    pub(crate) usable: (u32, u32),
+    /// Superblocks of the area that are free.
+    pub(crate) free: u32,
+    /// Superblocks of the area without settled data, the free ones among them.
+    pub(crate) spare: u32,
+}
+
+impl LowShape {
+    /// Superblocks of the area that hold data.
+    pub(super) fn filled(&self) -> u32 {
+        self.usable.0.saturating_sub(self.free)
+    }
+}
+
 /// Contents of superblocks: valid slots by heat class, in the order in which the superblocks were opened.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Counts {
@@ -11,14 +29,29 @@ pub(super) struct Counts {
     pub since: Vec<u64>,
     /// Slots programmed per host slot.
     pub amplification: f64,
+    /// The region that each superblock lies in.
+    pub regions: Vec<Region>,
+    /// Whether relocation has filled each superblock.
+    pub have_moved: Vec<bool>,
 }
 
-/// Superblocks of `slots` slots that share `pages` pages.
+/// A region of superblocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Region {
+    /// The high wearing area, or the whole drive.
+    High,
+    /// The low wearing area.
+    Low,
+}
+
+/// Superblocks of `slots` slots that share `pages` pages: `blocks` of them, and those of the low wearing area `low` beside
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub blocks: u32,
     pub slots: u32,
     pub pages: u64,
+    pub low: Option<LowShape>,
 }
 
 /// Whole numbers close to `parts`, scaled so that they add up to `total`.

@@ -5,6 +5,10 @@
 //! (`zipf`). Keyed permutations decide which slots are valid and which pages they hold
 //! (`before::Preconditioned`). Both describe a moment at which no superblock is open.
 //!
+//! A drive with a low wearing area has the state that overwrites alone make of it, since no page is read: what spills into
+//! the area is in the model of heat classes (`low_area`). Where nothing enters the area, all data lie in the other one, if
+//! that holds them. If not, the areas are one drive to host and cleaning, and hold alike.
+//!
 //! Each overwrite covers a single mapping unit. Pages at and above [`fill`] were never written; the pages
 //! below it are in the steady state.
 //!
@@ -12,15 +16,18 @@
 
 use std::fmt;
 
-use firstread_core::Stream;
+use firstread_core::{Stream, SuperblockId};
 use firstread_firmware::policy::gc_victim::Law;
 use firstread_workload::stream::hot_page_order;
 use thiserror::Error;
 
 use crate::initial_contents::Preconditioned;
-use counts::Shape;
+pub(crate) use counts::LowShape;
+use counts::{Region, Shape};
 
+mod block;
 mod counts;
+mod low_area;
 mod uniform;
 mod zipf;
 
@@ -92,39 +99,105 @@ pub(crate) struct Steady {
     pub state: Preconditioned,
     /// Number of superblocks opened since each superblock, in the order of opening.
     pub since: Vec<u64>,
+    /// Superblocks whose data relocation has moved there; none are told of a drive without a low wearing area.
+    pub moved: Vec<SuperblockId>,
     /// Slots programmed per host slot.
     pub amplification: f64,
+    /// Number of the first superblock that pages of the map may take: the one after those with data.
+    pub first_of_map: u32,
 }
 
-/// The steady state of `pages` pages on `blocks` superblocks of `slots` slots, none of them free. `seed`
-/// decides where pages lie on this drive, `workload_seed` which pages are hot. `law` is the rule by which
-/// victims are chosen.
+/// The superblocks of a drive that overwrites have filled, none of them free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Filled {
+    /// Superblocks from number zero on.
+    pub blocks: u32,
+    /// Slots of a superblock.
+    pub slots: u32,
+    /// Pages that they share.
+    pub pages: u64,
+    /// Those of the low wearing area, if it holds data.
+    pub low: Option<FilledLow>,
+}
+
+/// The superblocks of the low wearing area that overwrites have filled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FilledLow {
+    /// Number of the first one.
+    pub first: u32,
+    /// Their number.
+    pub blocks: u32,
+    /// The sizes of the area, if data spill into it; none if it holds what the rest of the drive holds.
+    pub spills: Option<LowShape>,
+}
+
+/// The steady state of the superblocks `filled`. `seed` decides where pages lie on this drive, `workload_seed` which pages
+/// are hot. `law` is the rule by which victims are chosen.
 pub(crate) fn steady(
     precondition: Precondition,
-    (blocks, slots, pages): (u32, u32, u64),
+    filled: &Filled,
     law: Law,
     (seed, workload_seed): (u64, u64),
 ) -> Result<Steady, DoesNotFit> {
+    let low = filled.low;
+    let alike = low.filter(|low| low.spills.is_none());
     let shape = Shape {
-        blocks,
-        slots,
-        pages,
+        blocks: filled.blocks + alike.map_or(0, |low| low.blocks),
+        slots: filled.slots,
+        pages: filled.pages,
+        low: low.and_then(|low| low.spills),
     };
     let key = Stream::new(seed).named("precondition");
-    let (counts, order) = match precondition {
+    let (mut counts, order) = match precondition {
         Precondition::Zipf(theta) => (
             zipf::counts(&shape, theta, law, key),
             hot_page_order(workload_seed),
         ),
+        _ if shape.low.is_some() => (zipf::counts_uniform(&shape, law, key), key.named("pages")),
         _ => (uniform::counts(&shape, law), key.named("pages")),
     };
-    let state = Preconditioned::new(slots, counts.classes as u32, &counts.valid, order, key)
-        .ok_or(DoesNotFit)?;
+    let (classes, valid) = (counts.classes as u32, &counts.valid);
+    let mut state =
+        Preconditioned::new(filled.slots, classes, valid, order, key).ok_or(DoesNotFit)?;
+    let mut moved = Vec::new();
+    if let Some(low) = low {
+        if low.spills.is_none() {
+            spread(&mut counts.regions, low.blocks);
+        }
+        state = state.numbered(&numbers(&counts.regions, low.first));
+        let have_moved = (0..).zip(&counts.have_moved);
+        let have_moved = have_moved.filter(|(_, has_moved)| **has_moved);
+        moved = have_moved.map(|(i, _)| state.number(i)).collect();
+    }
     Ok(Steady {
         state,
         since: counts.since,
+        moved,
         amplification: counts.amplification,
+        first_of_map: filled.blocks,
     })
+}
+
+/// Has `low` superblocks of `regions` lie in the low wearing area, evenly over the order of opening.
+fn spread(regions: &mut [Region], low: u32) {
+    let all = regions.len() as u64;
+    let before = |i: u64| i * u64::from(low) / all;
+    for (i, region) in (0..).zip(regions) {
+        if before(i + 1) > before(i) {
+            *region = Region::Low;
+        }
+    }
+}
+
+/// Numbers of superblocks that lie in `regions`, in the order of opening: from zero on, and from `first_low` on in the low
+/// wearing area.
+fn numbers(regions: &[Region], first_low: u32) -> Vec<u32> {
+    let (mut high, mut low) = (0.., first_low..);
+    let number = |region: &Region| match region {
+        Region::High => high.next(),
+        Region::Low => low.next(),
+    };
+    regions.iter().filter_map(number).collect()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@
 
 use firstread_firmware::policy::gc_victim::Law;
 
-use super::counts::{Counts, Shape, fit, whole};
+use super::counts::{Counts, Region, Shape, fit, whole};
 
 /// Steps of the integral between two superblocks.
 const STEPS: u32 = 8;
@@ -59,6 +59,7 @@ pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
         blocks,
         slots,
         pages,
+        ..
     } = *shape;
     let integrals = integrals(blocks, victim);
     let share = pages as f64 / slots as f64;
@@ -90,6 +91,8 @@ pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
         valid,
         since: since.collect(),
         amplification: f64::from(blocks) / share / inverse_c,
+        regions: vec![Region::High; blocks as usize],
+        have_moved: vec![false; blocks as usize],
     }
 }
 
@@ -102,6 +105,7 @@ mod tests {
             blocks: 1000,
             slots: 1_000_000,
             pages: (used * 1e9) as u64,
+            low: None,
         };
         let counts = counts(&shape, victim);
         assert_eq!(

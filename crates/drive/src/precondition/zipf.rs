@@ -15,7 +15,9 @@ use firstread_core::Stream;
 
 use firstread_firmware::policy::gc_victim::Law;
 
-use super::counts::{Counts, Shape, fit, whole};
+use super::block::{Block, LANES, Open};
+use super::counts::{Counts, Region, Shape, fit, whole};
+use super::low_area::Low;
 
 /// Overwrites, as a multiple of the number of pages.
 const CAPACITIES: f64 = 5.0;
@@ -24,9 +26,6 @@ const MOST_BLOCKS: u32 = 256;
 const FEW_BLOCKS: u32 = 128;
 /// Ranks whose probabilities are summed individually; later ranks are integrated.
 const FIRST_RANKS: u64 = 1024;
-
-/// Classes computed in parallel; their number is padded to a multiple of this with empty classes.
-const LANES: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 struct Class {
@@ -71,49 +70,6 @@ fn classes(pages: u64, theta: f64) -> Vec<Class> {
     spans.iter().zip(&weights).map(class).collect()
 }
 
-/// A superblock that holds data.
-#[derive(Clone, Debug)]
-struct Block {
-    valid: Vec<f64>,
-    sum: f64,
-    opened: u64,
-    opened_at: f64,
-}
-
-/// A superblock being filled.
-#[derive(Clone, Debug)]
-struct Open {
-    block: Block,
-    filled: f64,
-}
-
-impl Block {
-    fn empty(classes: usize) -> Block {
-        Block {
-            valid: vec![0.0; classes],
-            sum: 0.0,
-            opened: 0,
-            opened_at: 0.0,
-        }
-    }
-
-    /// Slots become stale: `decay` is the share of each class that remains valid.
-    fn decay(&mut self, decay: &[f64]) {
-        let mut sums = [0.0; LANES];
-        let pairs = self
-            .valid
-            .chunks_exact_mut(LANES)
-            .zip(decay.chunks_exact(LANES));
-        for (valid, decay) in pairs {
-            for i in 0..LANES {
-                valid[i] *= decay[i];
-                sums[i] += valid[i];
-            }
-        }
-        self.sum = sums.iter().sum();
-    }
-}
-
 struct Population<'a> {
     classes: &'a [Class],
     /// Slots per superblock.
@@ -124,6 +80,8 @@ struct Population<'a> {
     blocks: Vec<Block>,
     host: Open,
     mover: Open,
+    /// The low wearing area, on a drive that has one. The superblocks above are then those of the high wearing area.
+    low: Option<Low>,
     /// Number of superblocks opened so far.
     opened: u64,
     /// Number of host writes so far.
@@ -135,11 +93,14 @@ struct Population<'a> {
 
 impl<'a> Population<'a> {
     /// A drive filled in address order.
-    fn new(classes: &'a [Class], slots: f64, victim: Law, key: Stream) -> Population<'a> {
-        let empty = || Open {
-            block: Block::empty(classes.len()),
-            filled: 0.0,
-        };
+    fn new(
+        classes: &'a [Class],
+        slots: f64,
+        victim: Law,
+        key: Stream,
+        low: Option<Low>,
+    ) -> Population<'a> {
+        let empty = || Open::empty(classes.len());
         let mut model = Population {
             classes,
             slots,
@@ -149,34 +110,55 @@ impl<'a> Population<'a> {
             blocks: Vec::new(),
             host: empty(),
             mover: empty(),
+            low: None,
             opened: 0,
             now: 0.0,
             moved: 0.0,
             decay: vec![1.0; classes.len()],
         };
         let pages: f64 = classes.iter().map(|c| c.pages).sum();
-        let mut left = pages;
+        let in_low = low.as_ref().map_or(0.0, |low| low.filled_of(pages));
+        (model.blocks, model.host) = model.filled(pages - in_low);
+        if let Some(mut low) = low {
+            (low.blocks, low.open) = model.filled(in_low);
+            model.low = Some(low);
+        }
+        model
+    }
+
+    /// Superblocks filled with `left` pages, each with the same share of every class, and one that is not full.
+    fn filled(&mut self, mut left: f64) -> (Vec<Block>, Open) {
+        let pages: f64 = self.classes.iter().map(|c| c.pages).sum();
+        let (mut blocks, mut open) = (Vec::new(), Open::empty(self.classes.len()));
         while left > 0.0 {
-            let here = left.min(slots);
-            let valid = classes.iter().map(|c| c.pages * here / pages).collect();
-            model.opened += 1;
+            let here = left.min(self.slots);
+            let valid = self.classes.iter().map(|c| c.pages * here / pages);
+            self.opened += 1;
             let block = Block {
-                valid,
+                valid: valid.collect(),
                 sum: here,
-                opened: model.opened,
+                opened: self.opened,
                 opened_at: 0.0,
+                has_moved: false,
             };
-            if here < slots {
-                model.host = Open {
+            if here < self.slots {
+                open = Open {
                     block,
                     filled: here,
                 };
             } else {
-                model.blocks.push(block);
+                blocks.push(block);
             }
             left -= here;
         }
-        model
+        (blocks, open)
+    }
+
+    /// Valid slots of the high wearing area, or of the drive, and of the low wearing area.
+    fn held(&self) -> [f64; 2] {
+        let pages: f64 = self.classes.iter().map(|c| c.pages).sum();
+        let low = self.low.as_ref().map_or(0.0, Low::valid);
+        [pages - low, low]
     }
 
     /// Slots programmed since their erase.
@@ -198,6 +180,9 @@ impl<'a> Population<'a> {
         let open = [&mut self.mover.block, &mut self.host.block];
         for block in self.blocks.iter_mut().chain(open) {
             block.decay(&self.decay);
+        }
+        if let Some(low) = &mut self.low {
+            low.decay(&self.decay);
         }
         let host = &mut self.host;
         for ((v, d), c) in host
@@ -230,9 +215,17 @@ impl<'a> Population<'a> {
 
     /// The superblock to be cleaned; none if all are full of valid slots.
     fn choose(&mut self) -> Option<usize> {
+        let blocks = core::mem::take(&mut self.blocks);
+        let chosen = self.choose_of(&blocks);
+        self.blocks = blocks;
+        chosen
+    }
+
+    /// The superblock of `blocks` to be cleaned.
+    fn choose_of(&mut self, blocks: &[Block]) -> Option<usize> {
         let full = self.slots * (1.0 - 1e-9);
         let gains = |b: &Block| b.sum < full;
-        let candidates = || self.blocks.iter().enumerate().filter(|(_, b)| gains(b));
+        let candidates = || blocks.iter().enumerate().filter(|(_, b)| gains(b));
         match self.victim {
             Law::Oldest => candidates().min_by_key(|(_, b)| b.opened),
             Law::Emptiest => candidates().min_by(|(_, a), (_, b)| a.sum.total_cmp(&b.sum)),
@@ -251,7 +244,7 @@ impl<'a> Population<'a> {
                 self.draws += u64::from(d);
                 let drawn = (from..self.draws)
                     .map(|i| all[self.key.at(i).below(all.len() as u64) as usize]);
-                return drawn.min_by(|&a, &b| self.blocks[a].sum.total_cmp(&self.blocks[b].sum));
+                return drawn.min_by(|&a, &b| blocks[a].sum.total_cmp(&blocks[b].sum));
             }
         }
         .map(|(i, _)| i)
@@ -263,40 +256,84 @@ impl<'a> Population<'a> {
             return false;
         };
         let mut victim = self.blocks.remove(victim);
+        self.moved += victim.sum;
+        self.spill(&mut victim);
         let moved = victim.sum;
-        self.moved += moved;
-        let mut left = moved;
-        while left > self.slots * 1e-12 {
-            if self.mover.filled == 0.0 {
-                self.opened += 1;
-                self.mover.block.opened = self.opened;
-                self.mover.block.opened_at = self.now;
-            }
-            let n = left.min(self.slots - self.mover.filled);
-            let share = n / left;
-            let open = &mut self.mover.block;
-            for (to, from) in open.valid.iter_mut().zip(&mut victim.valid) {
-                *to += *from * share;
-                *from -= *from * share;
-            }
-            open.sum += n;
-            self.mover.filled += n;
-            left -= n;
-            if self.mover.filled >= self.slots * (1.0 - 1e-12) {
-                let empty = Block::empty(self.classes.len());
-                self.blocks.push(core::mem::replace(open, empty));
-                self.mover.filled = 0.0;
-            }
+        while victim.sum > self.slots * 1e-12 {
+            let n = victim.sum.min(self.slots - self.mover.filled);
+            let slots = (n, self.slots);
+            let full = self
+                .mover
+                .take(slots, &mut victim, &mut self.opened, self.now);
+            self.blocks.extend(full);
         }
         self.write(self.slots - moved);
         true
     }
 
-    /// Overwrites the drive on `blocks` superblocks. Returns the slots programmed per host slot during the
-    /// last overwrite of the capacity.
-    fn overwrite(&mut self, blocks: u32) -> f64 {
+    /// Moves what `victim` holds into the low wearing area, as far as that takes it.
+    fn spill(&mut self, victim: &mut Block) {
+        let Some(mut low) = self.low.take() else {
+            return;
+        };
+        let open = [&self.host.block, &self.mover.block];
+        let high = self.blocks.iter().chain(open);
+        let high_valid = high.map(|block| block.sum).sum::<f64>() + victim.sum;
+        let least = self.slots * 1e-9;
+        let mut left = match victim.has_moved && low.takes(high_valid) {
+            true => victim.sum.min(low.left_to_settle()),
+            false => 0.0,
+        };
+        // Each superblock is emptied for room at most once.
+        let mut compactions = low.blocks.len();
+        while left > least {
+            let room = low.room(self.slots);
+            if room <= least {
+                let may_compact = compactions > 0;
+                compactions = compactions.saturating_sub(1);
+                if may_compact && self.compact(&mut low) {
+                    continue;
+                }
+                break;
+            }
+            left -= self.take_low(left.min(room), victim, &mut low);
+        }
+        self.low = Some(low);
+    }
+
+    /// Writes `n` slots of `from`, or as many as its open superblock has left, to the low wearing area. Returns how many.
+    fn take_low(&mut self, n: f64, from: &mut Block, low: &mut Low) -> f64 {
+        let n = n.min(self.slots - low.open.filled);
+        let slots = (n, self.slots);
+        let full = low.open.take(slots, from, &mut self.opened, self.now);
+        low.blocks.extend(full);
+        n
+    }
+
+    /// Empties a superblock of the low wearing area within it. False if that is not worth it.
+    fn compact(&mut self, low: &mut Low) -> bool {
+        let Some(victim) = self.choose_of(&low.blocks) else {
+            return false;
+        };
+        let gain = self.slots - low.blocks[victim].sum;
+        let high = self.choose();
+        let high_gain = high.map_or(0.0, |high| self.slots - self.blocks[high].sum);
+        if gain < self.slots / 2.0 && gain < high_gain {
+            return false;
+        }
+        let mut victim = low.blocks.remove(victim);
+        self.moved += victim.sum;
+        while victim.sum > self.slots * 1e-12 {
+            self.take_low(victim.sum, &mut victim, low);
+        }
+        true
+    }
+
+    /// Overwrites the drive on `blocks` superblocks of the model, beside those of the low wearing area. Returns the slots
+    /// programmed per host slot during the last overwrite of the capacity.
+    fn overwrite(&mut self, blocks: f64) -> f64 {
         let pages: f64 = self.classes.iter().map(|c| c.pages).sum();
-        self.write(f64::from(blocks) * self.slots - self.programmed());
+        self.write(blocks * self.slots - self.programmed());
         while self.now < (CAPACITIES - 1.0) * pages && self.clean() {}
         let (written, moved) = (self.now, self.moved);
         while self.now < CAPACITIES * pages && self.clean() {}
@@ -311,10 +348,19 @@ impl<'a> Population<'a> {
                 sum: host.sum + mover.sum,
                 opened: self.opened,
                 opened_at: self.now,
+                has_moved: self.mover.filled > self.host.filled,
             };
             self.blocks.push(block);
         }
         self.blocks.sort_by_key(|b| b.opened);
+        if let Some(low) = &mut self.low {
+            if low.open.filled > self.slots * 0.5 {
+                let empty = Open::empty(self.classes.len());
+                let open = core::mem::replace(&mut low.open, empty);
+                low.blocks.push(open.block);
+            }
+            low.blocks.sort_by_key(|b| b.opened);
+        }
         amplification
     }
 }
@@ -325,37 +371,86 @@ pub(super) fn counts(shape: &Shape, theta: f64, victim: Law, key: Stream) -> Cou
     counts_of(shape, &classes, victim, key)
 }
 
+/// The state of `shape` under `victim` after random overwrites, uniform over all pages.
+pub(super) fn counts_uniform(shape: &Shape, victim: Law, key: Stream) -> Counts {
+    let pages = shape.pages as f64;
+    let one = Class {
+        pages,
+        rate: 1.0 / pages,
+    };
+    counts_of(shape, &[one], victim, key)
+}
+
 fn counts_of(shape: &Shape, classes: &[Class], victim: Law, key: Stream) -> Counts {
-    let n = match shape.blocks {
+    let in_low = shape.low.map_or(0, |low| low.filled());
+    let all = shape.blocks + in_low;
+    let n = match all {
         few @ ..=MOST_BLOCKS => few,
         _ => FEW_BLOCKS,
     };
-    let of_each = f64::from(shape.blocks) / f64::from(n);
+    let of_each = f64::from(all) / f64::from(n);
     let mut padded = classes.to_vec();
     let none = Class {
         pages: 0.0,
         rate: 0.0,
     };
     padded.resize(classes.len().next_multiple_of(LANES), none);
-    let mut model = Population::new(&padded, f64::from(shape.slots) * of_each, victim, key);
-    let amplification = model.overwrite(n);
-    let last = model.blocks.len() - 1;
-    let like = |i: u32| &model.blocks[(i as usize * n as usize / shape.blocks as usize).min(last)];
-    let mut valid = vec![0; shape.blocks as usize * classes.len()];
+    let slots = f64::from(shape.slots) * of_each;
+    let low = shape
+        .low
+        .map(|low| Low::new(&low, shape.slots, padded.len()));
+    let mut model = Population::new(&padded, slots, victim, key, low);
+    let high = match shape.low {
+        Some(_) => f64::from(shape.blocks) / of_each,
+        None => f64::from(n),
+    };
+    let amplification = model.overwrite(high);
+    let held = model.held();
+    // The superblock of the model that each one is like: the region, and which of it.
+    let like = |region: Region, i: u32| match (&model.low, region) {
+        (None, _) => {
+            let last = model.blocks.len() - 1;
+            &model.blocks[(i as usize * n as usize / shape.blocks as usize).min(last)]
+        }
+        (Some(_), Region::High) => of_list(&model.blocks, i, shape.blocks),
+        (Some(low), Region::Low) => of_list(&low.blocks, i, in_low),
+    };
+    let in_high = (0..shape.blocks).map(|i| (Region::High, like(Region::High, i)));
+    let in_low = (0..in_low).map(|i| (Region::Low, like(Region::Low, i)));
+    let mut all: Vec<(Region, &Block)> = in_high.chain(in_low).collect();
+    all.sort_by_key(|(_, block)| block.opened);
+    // Each region holds what it holds in the model, its open superblocks included.
+    let scale = [Region::High, Region::Low].map(|of| {
+        let alike = all.iter().filter(|(region, _)| *region == of);
+        let shown: f64 = alike.map(|(_, like)| like.sum).sum();
+        match model.low.is_some() && shown > 0.0 {
+            true => held[of as usize] / shown,
+            false => 1.0,
+        }
+    });
+    let mut valid = vec![0; all.len() * classes.len()];
     for (c, class) in classes.iter().enumerate() {
-        let parts: Vec<f64> = (0..shape.blocks).map(|i| like(i).valid[c]).collect();
+        let part = |(region, like): &(Region, &Block)| like.valid[c] * scale[*region as usize];
+        let parts: Vec<f64> = all.iter().map(part).collect();
         for (i, n) in whole(&parts, class.pages as u64).into_iter().enumerate() {
             valid[i * classes.len() + c] = n;
         }
     }
     fit(&mut valid, classes.len(), shape.slots);
-    let since = |i: u32| ((model.opened - like(i).opened) as f64 * of_each) as u64;
+    let since = |like: &Block| ((model.opened - like.opened) as f64 * of_each) as u64;
     Counts {
         classes: classes.len(),
         valid,
-        since: (0..shape.blocks).map(since).collect(),
+        since: all.iter().map(|(_, like)| since(like)).collect(),
         amplification,
+        regions: all.iter().map(|(region, _)| *region).collect(),
+        have_moved: all.iter().map(|(_, like)| like.has_moved).collect(),
     }
+}
+
+/// The superblock of `blocks` that the `i`-th of `of` superblocks is like.
+fn of_list(blocks: &[Block], i: u32, of: u32) -> &Block {
+    &blocks[i as usize * blocks.len() / of as usize]
 }
 
 #[cfg(test)]
@@ -384,6 +479,7 @@ mod tests {
             blocks: 200,
             slots: 100_000,
             pages: 16_000_000,
+            low: None,
         };
         let one = [Class {
             pages: 16e6,

@@ -12,7 +12,7 @@ use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
 use crate::profile::drive::{CellModes, LEAST_LOW, LEAST_SPARE, WORDLINES};
 use crate::profile::reader::Reader;
-use crate::profile::streams;
+use crate::profile::{keeps, streams};
 
 /// What `drive` lacks that a scheme with this need takes for granted.
 fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
@@ -152,6 +152,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         room,
         other_modes,
         areas,
+        keeps::fit,
         channel,
     ];
     if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
@@ -553,7 +554,7 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
     let kept = reserve * superblock + spare + map_slots * u64::from(g.slot_bytes);
-    let promoted = promoted_slots(drive) * u64::from(g.slot_bytes);
+    let promoted = keeps::promoted_slots(drive) * u64::from(g.slot_bytes);
     let own = drive.axes_with_own_stream().count() as u64;
     let kept = kept + promoted + own * superblock;
     let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
@@ -592,13 +593,6 @@ fn scaled_capacity(drive: &DriveProfile) -> String {
         ". With {taken} of {there} wordlines a block, `capacity={} B` keeps the over-provisioning",
         slots * u64::from(g.slot_bytes)
     )
-}
-
-/// Slots of the superblocks that are kept for data in other modes: an open one and a free one for each mode.
-fn promoted_slots(drive: &DriveProfile) -> u64 {
-    let modes = drive.scheme("cell_mode").map_or(&[][..], streams::modes);
-    let slots = |mode: &CellMode| u64::from(drive.geometry.slots_per_superblock(*mode));
-    2 * modes.iter().map(slots).sum::<u64>()
 }
 
 /// Whether the chip keeps up with the channel.

@@ -62,7 +62,8 @@ pub struct SuperblockInfo {
     pub stripe_broken: bool,
     /// Whether it holds map pages: it was opened for them, or some have moved into it, which another stream fills.
     pub holds_map: bool,
-    /// The stream that opened it; none once its erase has begun, and where it was filled without being written.
+    /// The stream that opened it; none once its erase has begun, and where it was filled without being written, unless its
+    /// data count as moved.
     pub(crate) stream: Option<StreamId>,
     /// The pool that it belongs to by its region and its mode.
     pub(crate) pool: PoolId,

@@ -11,7 +11,7 @@ use crate::paced::{Load, worst_write};
 use crate::writes::SMALL_BENCH;
 
 /// Drives, cut down to 64 superblocks of a few thousand slots. Schemes are those that the drives have.
-const SMALL: &[(&str, &[&str])] = &[
+pub(crate) const SMALL: &[(&str, &[&str])] = &[
     ("bench-4g", SMALL_BENCH),
     (
         "raro-femu",
@@ -48,9 +48,9 @@ const SMALL: &[(&str, &[&str])] = &[
 ];
 
 /// Factors on the queue. Within a superblock of the host the pace is not even, because writes differ in size.
-const UNIFORM: f64 = 2.0;
+pub(crate) const UNIFORM: f64 = 2.0;
 /// Superblocks lose valid slots to skewed writes and to trims after their moves were planned: the pace is too fast at first.
-const SKEWED: f64 = 3.0;
+pub(crate) const SKEWED: f64 = 3.0;
 /// Written through at a depth of 4 at most: each write fills a wordline with padding, and a superblock has few wordlines.
 const WRITTEN_THROUGH: f64 = 4.0;
 

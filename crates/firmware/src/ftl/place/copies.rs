@@ -32,7 +32,7 @@ impl Placement {
             let may_open = match what {
                 StreamUse::Promoted(_) => true,
                 StreamUse::Region(region) => self.can_open_in(region, shared),
-                _ => self.can_open_for_refresh(shared),
+                _ => self.may_lend(self.space.largest_slots as u32, shared),
             };
             if !may_open {
                 return Err(TakeError::Wait(Wait::Reserve));

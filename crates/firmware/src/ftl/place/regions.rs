@@ -28,15 +28,34 @@ impl Placement {
     pub(crate) fn look_at_regions(&mut self, shared: &Shared) {
         if shared.blocks.has_regions() {
             self.area.look(&shared.blocks);
-            let is_kept = self.own_region_holds_its_data(shared);
-            for pool in self.space.pools.declared_mut() {
-                pool.is_kept = is_kept;
+            let holds = self.own_region_holds(0, shared);
+            let was_kept = self.keeps(RegionId::DECLARED);
+            self.keep(holds);
+            if holds && !was_kept && self.host_lacks_what_is_kept(shared) {
+                self.keep(false);
             }
+            // Cleaning for the host has other victims.
+            self.relocation.plan_anew |= self.keeps(RegionId::DECLARED) != was_kept;
         }
     }
 
-    /// Whether the drive's own region has room for its data, the reserve and the least spare.
-    fn own_region_holds_its_data(&self, shared: &Shared) -> bool {
+    fn keep(&mut self, is_kept: bool) {
+        for pool in self.space.pools.declared_mut() {
+            pool.is_kept = is_kept;
+        }
+    }
+
+    /// Whether the host, which writes, lacks its next superblock because free ones of a declared region are kept. They are kept
+    /// anew only when that takes nothing from the host: where the drive's own region just holds its data, the host had to
+    /// make up for a superblock each time, and writes waited for seconds.
+    fn host_lacks_what_is_kept(&self, shared: &Shared) -> bool {
+        shared.counters.host_slots_written > 0
+            && self.kept_soon(shared).0 > 0
+            && !self.host_has_next_without(self.promised_to_claim(), shared)
+    }
+
+    /// Whether the drive's own region has room for its data and `more` slots, the reserve and the least spare.
+    fn own_region_holds(&self, more: u64, shared: &Shared) -> bool {
         let usable = shared.blocks.in_region(RegionId::MAIN);
         let usable = usable.iter().map(|(_, info)| info);
         let usable = usable.filter(|info| info.usage != SuperblockUse::Bad);
@@ -45,7 +64,7 @@ impl Placement {
             (slots + of_block, valid + u64::from(info.valid_slots))
         });
         let kept = self.space.needed_slots - self.space.capacity_slots;
-        slots >= valid + kept + self.space.least_spare()
+        slots >= valid + more + kept + self.space.least_spare()
     }
 
     /// Whether writes of the host are refused, although there is room.
@@ -99,6 +118,50 @@ impl Placement {
         coming.fold(free, |(n, slots), (_, mode)| {
             (n + 1, slots + u64::from(shared.slots_of(mode)))
         })
+    }
+
+    /// Slots of superblock `block` that leave its region if it is emptied for `owner`.
+    pub(super) fn leaves_region(&self, block: SuperblockId, owner: Owner, shared: &Shared) -> u32 {
+        let stays = self.stays_in_region(block, owner, shared);
+        shared.blocks.info(block).valid_slots - stays
+    }
+
+    /// Whether the drive's own region has room for what would leave a declared region with superblock `block`. Otherwise that
+    /// region could not keep its free superblocks any longer, and would have made room for others. Where it keeps none, any
+    /// superblock may leave.
+    pub(crate) fn own_region_takes(
+        &self,
+        block: SuperblockId,
+        owner: Owner,
+        shared: &Shared,
+    ) -> bool {
+        let leaves = u64::from(self.leaves_region(block, owner, shared));
+        !self.keeps(shared.blocks.region_of(block)) || self.own_region_holds(leaves, shared)
+    }
+
+    /// Slots of the superblock being emptied that stay in its region: [`Placement::stays_in_region`].
+    pub(crate) fn stay_of_emptying(&self, shared: &Shared) -> u32 {
+        let emptying = self.relocation.emptying;
+        emptying.map_or(0, |e| self.stays_in_region(e.block, e.owner, shared))
+    }
+
+    /// Slots of superblock `block` that stay in its own region if it is emptied for `owner`, because the scheme says so and
+    /// there is room. The free superblocks of the region are kept from the host, so these slots take none of what the host
+    /// needs.
+    pub(super) fn stays_in_region(
+        &self,
+        block: SuperblockId,
+        owner: Owner,
+        shared: &Shared,
+    ) -> u32 {
+        let region = shared.blocks.region_of(block);
+        if region == RegionId::MAIN || !self.keeps(region) || !self.area.stays(owner) {
+            return 0;
+        }
+        let stream = self.streams.that_takes(StreamUse::Region(region));
+        let open = stream.map_or(0, |stream| self.streams.of(stream).slots_left());
+        let free = self.free_of(region) * self.space.largest_slots as u32;
+        shared.blocks.info(block).valid_slots.min(open + free)
     }
 
     /// The free superblock to be opened for `stream`: of its own region, or else of another one.
@@ -165,10 +228,15 @@ impl Placement {
         shared: &mut Shared,
     ) -> Result<Taken, TakeError> {
         let opened = self.space.opened();
+        let claims = self.relocation.claims;
         let taken = match entry.leaves_one_free() && !self.leaves_one_free() {
             true => Err(TakeError::Wait(Wait::Superblock)),
             false => self.take_for_copy(now, stream, shared),
         };
+        // Cleaning serves copies alone: a page that is written or moved anyway has another place to go to.
+        if taken.is_err() && entry != Entry::AFTER_READ {
+            self.relocation.claims = claims;
+        }
         let had_none = matches!(taken, Err(TakeError::Wait(Wait::Superblock)));
         let has_opened = self.space.opened() != opened;
         if had_none || has_opened && self.free_of(RegionId::DECLARED) == 0 {
@@ -198,13 +266,13 @@ impl Placement {
 
     /// Whether the stream of `region` may have another superblock: cleaning keeps its reserve, and what the host may
     /// open does not become less.
-    pub(super) fn can_open_in(&self, region: RegionId, shared: &Shared) -> bool {
+    pub(super) fn can_open_in(&mut self, region: RegionId, shared: &Shared) -> bool {
         match self.keeps(region) {
             true => {
                 let slots = self.space.largest_slots as u32;
                 self.free_of(region) == 0 || self.leaves_headroom(slots, shared)
             }
-            false => self.can_open_for_refresh(shared),
+            false => self.may_lend(self.space.largest_slots as u32, shared),
         }
     }
 

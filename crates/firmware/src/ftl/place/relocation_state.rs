@@ -147,6 +147,51 @@ impl Waits {
     }
 }
 
+/// Times that a claim is refused, while the host writes nothing, from which the host is taken to rest.
+const RESTS_AFTER: u32 = 4096;
+
+/// Claims on free superblocks by what is neither the host, nor the map, nor cleaning: [`Placement::may_lend`].
+///
+/// [`Placement::may_lend`]: super::Placement::may_lend
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Claims {
+    /// A claim on a superblock was refused since the host opened its own.
+    waits: bool,
+    /// Cleaning makes headroom for a claim on a superblock too, until the host needs its next one.
+    pub(crate) is_served: bool,
+    /// Times that a claim was refused since the host wrote a slot, and how many it had written.
+    refused: u32,
+    written: u64,
+}
+
+impl Claims {
+    /// A claim is refused; `written` slots have been written by the host. `by_cleaning`: it waits for cleaning to empty one
+    /// superblock more.
+    pub(crate) fn refuse(&mut self, by_cleaning: bool, written: u64) {
+        self.waits |= by_cleaning;
+        self.refused = match self.written == written {
+            true => self.refused.saturating_add(1),
+            false => 0,
+        };
+        self.written = written;
+    }
+
+    /// Whether the host writes nothing, although claims wait for it.
+    pub(crate) fn host_rests(&self, written: u64) -> bool {
+        self.written == written && self.refused >= RESTS_AFTER
+    }
+
+    /// A claim on a superblock is granted.
+    pub(crate) fn grant(&mut self) {
+        (self.waits, self.is_served) = (false, false);
+    }
+
+    /// The host opens a superblock: the moves for a claim that waits are spread over the slots of it.
+    pub(crate) fn host_opens(&mut self) {
+        self.is_served = core::mem::take(&mut self.waits);
+    }
+}
+
 /// What relocation has in progress, and who waits for space.
 #[derive(Clone, Debug)]
 pub(crate) struct RelocationState {
@@ -171,6 +216,8 @@ pub(crate) struct RelocationState {
     pub(crate) map_waits: Waits,
     /// Modes whose stream has found no free superblock in its pool.
     pub(crate) wanted: ModeSet,
+    /// What asks for free superblocks beside the host, the map and cleaning.
+    pub(crate) claims: Claims,
     /// The host or the map cache has opened a superblock, so victims have to be planned again.
     pub(crate) plan_anew: bool,
     /// Host slots and map pages written so far, at the time when the host opened its previous superblock and
@@ -191,6 +238,7 @@ impl RelocationState {
             slots_before: 0,
             map_waits: Waits::default(),
             wanted: ModeSet::default(),
+            claims: Claims::default(),
             plan_anew: false,
             written_before: [(0, 0); 2],
         }

@@ -32,6 +32,15 @@
 //! stream, of the host and of relocation as well as declared ones ([`super::RESERVE`],
 //! [`super::StreamPlan::kept_slots`]). Then the full superblocks hold garbage as soon as the headroom is short.
 //!
+//! # Claims
+//!
+//! The reserve lets cleaning finish. It does not let the host keep its pace: cleaning makes one superblock at a time, for
+//! the host. On a drive with regions or pools of cell modes, whatever else takes free superblocks makes a **claim**
+//! first ([`Placement::may_lend`], [`Placement::may_empty`]): streams of copies, changes of cell mode, and superblocks
+//! that leave a declared region. A claim is granted if the reserve stays whole and the host keeps its pace. If not, a
+//! copy is refused, and everything else waits. Cleaning makes headroom for a refused claim on a superblock, beginning
+//! when the host opens its next superblock ([`super::relocation_state::Claims`]).
+//!
 //! # Pools
 //!
 //! Each superblock belongs to one pool (`pools`). The kind of a pool says what it lends to moves:
@@ -66,7 +75,7 @@
 use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Placement;
-use crate::observe::{Owner, SuperblockInfo};
+use crate::observe::{Owner, RegionId, SuperblockInfo};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
@@ -150,13 +159,78 @@ impl Placement {
         self.headroom_to_come(shared) >= kept as i64 + i64::from(slots)
     }
 
-    /// Whether a stream of copies in the drive's own mode, such as that of refreshed pages, may open a superblock: cleaning keeps
-    /// its reserve, and neither the host nor the map cache waits for one.
-    pub(crate) fn can_open_for_refresh(&self, shared: &Shared) -> bool {
-        let slots = self.space.largest_slots;
-        !self.relocation.superblock_is_wanted()
-            && self.has_beyond_reserve(slots, shared)
-            && self.leaves_headroom(slots as u32, shared)
+    /// Whether `slots` slots of common pools may go to something that is neither the host's, the map's nor cleaning's: a
+    /// superblock for a stream of copies, or for a pool of another cell mode. Cleaning keeps its reserve, neither the host nor
+    /// the map cache waits for a superblock, and the host keeps its pace.
+    pub(crate) fn may_lend(&mut self, slots: u32, shared: &Shared) -> bool {
+        let may = !self.relocation.superblock_is_wanted()
+            && self.has_beyond_reserve(u64::from(slots), shared)
+            && self.leaves_headroom(slots, shared)
+            && self.host_keeps_pace(slots, shared);
+        self.decide(may, true, shared)
+    }
+
+    /// Whether superblock `block` of a declared region may be emptied for `owner` now, so that the host keeps its pace. Of other
+    /// superblocks nothing is asked: they give back what they take.
+    pub(crate) fn may_empty(&mut self, block: SuperblockId, owner: Owner, shared: &Shared) -> bool {
+        if shared.blocks.region_of(block) == RegionId::MAIN {
+            return true;
+        }
+        let leaves = match self.keeps(shared.blocks.region_of(block)) {
+            true => self.leaves_region(block, owner, shared),
+            false => 0,
+        };
+        let may = !self.relocation.host_waits.has(Wait::Superblock)
+            && self.host_keeps_pace(leaves + self.promised_to_claim(), shared);
+        self.decide(may, false, shared)
+    }
+
+    /// Slots that cleaning makes headroom for beside the host's, because a claim on a superblock waits.
+    pub(super) fn promised_to_claim(&self) -> u32 {
+        u32::from(self.relocation.claims.is_served) * self.space.largest_slots as u32
+    }
+
+    /// A claim is granted if it `may`. `by_cleaning`: if not, cleaning makes headroom for it.
+    fn decide(&mut self, may: bool, by_cleaning: bool, shared: &Shared) -> bool {
+        let written = shared.counters.host_slots_written;
+        let claims = &mut self.relocation.claims;
+        match may {
+            true if by_cleaning => claims.grant(),
+            true => {}
+            false => claims.refuse(by_cleaning, written),
+        }
+        may
+    }
+
+    /// Whether the host keeps its pace if `slots` slots are taken from it: it has most of its superblock before it, over which
+    /// the moves for them are spread, or has its next superblock without them, or writes nothing. A drive without regions and
+    /// pools keeps the pace without it.
+    fn host_keeps_pace(&self, slots: u32, shared: &Shared) -> bool {
+        if !self.shares_headroom(shared) {
+            return true;
+        }
+        let superblock = self.space.largest_slots;
+        let has_begun = 4 * u64::from(self.left_for_host()) >= 3 * superblock;
+        let written = shared.counters.host_slots_written;
+        has_begun
+            || self.host_has_next_without(slots, shared)
+            || self.relocation.claims.host_rests(written) && !self.is_paced()
+    }
+
+    /// Whether regions or pools of cell modes share the headroom with the host.
+    pub(crate) fn shares_headroom(&self, shared: &Shared) -> bool {
+        shared.blocks.has_regions() || !self.space.pools.are_common()
+    }
+
+    /// Whether the host has the superblock that it needs next even if `slots` slots are taken.
+    pub(super) fn host_has_next_without(&self, slots: u32, shared: &Shared) -> bool {
+        let next = slots + self.space.largest_slots as u32;
+        if self.has_beyond_reserve(u64::from(next), shared) && self.leaves_headroom(next, shared) {
+            return true;
+        }
+        let (kept, _) = self.kept_soon(shared);
+        let free = self.space.free_soon(&shared.blocks);
+        free > kept + u32::from(slots > 0) && self.missing_headroom(shared) + i64::from(slots) <= 0
     }
 
     /// Headroom once the current victim is emptied. Its moves do not change this value: each move takes one slot
@@ -176,7 +250,9 @@ impl Placement {
         let slots = self.space.largest_slots;
         let kept = self.kept_from_host() + u64::from(self.torn_slots(shared));
         let (_, of_regions) = self.kept_soon(shared);
-        (kept + of_regions + slots) as i64 - self.headroom_to_come(shared)
+        (kept + of_regions + slots) as i64
+            - self.headroom_to_come(shared)
+            - i64::from(self.stay_of_emptying(shared))
     }
 
     /// Whether there is headroom to move `valid` slots.

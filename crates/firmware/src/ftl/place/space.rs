@@ -250,6 +250,7 @@ impl Placement {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
             self.relocation.written_before = [self.relocation.written_before[1], written];
+            self.relocation.claims.host_opens();
         }
         debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);

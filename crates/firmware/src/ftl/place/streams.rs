@@ -202,6 +202,22 @@ impl StreamPlan {
         map + declared.sum::<u64>()
     }
 
+    /// Of these slots, those of streams of copies that lie in the drive's own region. Streams of moves share the room of all
+    /// moves instead.
+    pub(crate) fn kept_by_copies(&self) -> u64 {
+        let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
+        let copies = self.declared().map(|(_, row)| row);
+        let copies = copies.filter(|row| {
+            row.writer() == Writer::Copy && !matches!(row.takes, StreamUse::Region(_))
+        });
+        copies
+            .map(|row| match row.mode() {
+                Some(mode) => 2 * slots(mode),
+                None => slots(self.mode),
+            })
+            .sum()
+    }
+
     /// Free superblocks that are erased beside an emptied one, at most: one for each pool of a mode.
     pub(crate) fn erases_beside(&self) -> u32 {
         let pools = self.pools();

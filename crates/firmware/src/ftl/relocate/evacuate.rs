@@ -222,10 +222,16 @@ impl Relocate {
 
     /// The next requested superblock that has not changed since the request.
     fn next_asked<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
-        while let Some(asked) = self.asked.pop_front() {
-            lower.store.place.relocation.asked -= 1;
-            let info = lower.store.shared.blocks.info(asked.block);
-            if info.usage == SuperblockUse::Full && info.opened == asked.opened {
+        while let Some(asked) = self.asked.front().copied() {
+            let (place, shared) = (&mut lower.store.place, &lower.store.shared);
+            let info = shared.blocks.info(asked.block);
+            let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
+            if has_stayed && !place.may_empty(asked.block, asked.owner, shared) {
+                return None;
+            }
+            self.asked.pop_front();
+            place.relocation.asked -= 1;
+            if has_stayed {
                 return Some(asked);
             }
         }
@@ -277,8 +283,10 @@ impl Relocate {
             }
             if slots != 0 {
                 store.place.relocation.emptying = Some(current);
+                let pays = store.place.shares_headroom(&store.shared);
                 self.start_move(now, current.owner, at, slots, false, lower, ports);
-                if matches!(current.owner, Owner::Gc | Owner::Wear) {
+                // The moves until the host has its next superblock are those of this one too.
+                if matches!(current.owner, Owner::Gc | Owner::Wear) || pays {
                     lower.store.place.relocation.pace.spend(slots.count_ones());
                 }
                 return true;

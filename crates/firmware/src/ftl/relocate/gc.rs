@@ -79,16 +79,17 @@ impl Relocate {
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
         let slots = space.largest_slots as i64;
-        let for_stream = i64::from(self.stream_waits(place, shared));
-        let mut missing = place.missing_headroom(shared) + to_come + for_stream * slots;
+        let for_claim = i64::from(place.relocation.claims.is_served);
+        let mut missing = place.missing_headroom(shared) + to_come + for_claim * slots;
         // Superblocks kept for another region are not the host's; the one being emptied counts below.
         let (kept, _) = place.kept_soon(shared);
-        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream - i64::from(kept);
-        let can_open = || to_come + for_stream == 0 && place.can_open(slots as u32, shared);
+        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_claim - i64::from(kept);
+        let can_open = || to_come + for_claim == 0 && place.can_open(slots as u32, shared);
         if free > 0 && (missing <= 0 || can_open()) {
             return None;
         }
-        let open = i64::from(place.left_for_cleaning());
+        // What stays in its region takes nothing of the drive's own one.
+        let open = i64::from(place.left_for_cleaning() + place.stay_of_emptying(shared));
         let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
@@ -194,7 +195,9 @@ impl Relocate {
         {
             self.gc.consider_wear[region.index()] = false;
             store.shared.update_index();
-            if let Some(block) = store.place.cold(region, &store.shared) {
+            if let Some(block) = store.place.cold(region, &store.shared)
+                && store.place.may_empty(block, Owner::Wear, &store.shared)
+            {
                 return Some((Owner::Wear, block));
             }
         }

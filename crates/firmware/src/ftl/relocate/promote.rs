@@ -121,15 +121,6 @@ impl Relocate {
         }
     }
 
-    /// Whether cleaning has to make room for one superblock more than the host needs, because a stream of another
-    /// mode has found none.
-    pub(super) fn stream_waits(&self, place: &Placement, shared: &Shared) -> bool {
-        let wanted = place.relocation.wanted.first();
-        wanted.is_some_and(|to| {
-            !place.will_have_free_in(to, shared) && self.over_provisioning_allows(to, place, shared)
-        })
-    }
-
     /// Whether the over-provisioning allows that a superblock of the drive's own mode changes to mode `to`.
     fn over_provisioning_allows(&self, to: CellMode, place: &Placement, shared: &Shared) -> bool {
         let own = shared.slots_of(shared.config.mode);
@@ -145,7 +136,7 @@ impl Relocate {
         &mut self,
         to: CellMode,
         taken: u32,
-        place: &Placement,
+        place: &mut Placement,
         shared: &Shared,
     ) -> Result<(), CopyRefused> {
         if !self.over_provisioning_allows(to, place, shared) {
@@ -154,7 +145,7 @@ impl Relocate {
         if !self.cell_mode.may_convert(to, &shared.blocks) {
             return Err(CopyRefused::Capacity);
         }
-        match place.has_beyond_reserve(u64::from(taken), shared) && place.can_spare(taken, shared) {
+        match place.may_lend(taken, shared) {
             true => Ok(()),
             false => Err(CopyRefused::Reserve),
         }

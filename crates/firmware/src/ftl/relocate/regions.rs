@@ -1,13 +1,13 @@
 //! Regions: which superblock each of them has cleaned, and how the region that a scheme declares gets room.
 //!
 //! Garbage collection works for the host, whose superblocks are those of the drive's own region, and so asks the
-//! instance of that region. A superblock of another region is cleaned for the host in two cases: if the victim of the
-//! own region yields next to nothing compared with the other one, or if the drive's own region is overfull.
+//! instance of that region. A superblock of another region is cleaned for the host only if the drive's own region is
+//! overfull, or has no victim.
 //!
 //! The declared region is emptied for its own sake when it has no free superblock left: within the region, or into the
 //! drive's own one.
 
-use firstread_core::{SuperblockId, Wait};
+use firstread_core::SuperblockId;
 
 use super::Relocate;
 use crate::flash_store::FlashStore;
@@ -15,7 +15,7 @@ use crate::ftl::place::Evacuation;
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, RegionId, SuperblockUse};
 use crate::policy::area::{Areas, MakeRoom, RegionRoom};
-use crate::policy::gc_victim::{GcVictim, LEAST_SHARE, Outlook, Victims};
+use crate::policy::gc_victim::{GcVictim, Outlook, Victims};
 
 impl Relocate {
     /// The superblocks of `region` to choose a victim from, after all that `outlook` tells.
@@ -46,25 +46,25 @@ impl Relocate {
         Some((block, victims.filled(info).gain()))
     }
 
-    /// The victim of garbage collection after `after` others, on a drive with several regions.
+    /// The victim of garbage collection after `after` others, on a drive with several regions: the one that yields more. A
+    /// superblock of a region whose free superblocks are kept is of no use to the host, so it is a victim only if there is
+    /// no other.
     pub(super) fn victim_of_regions<M>(
         &self,
         after: u64,
         outlook: Outlook<'_>,
         store: &FlashStore<M>,
     ) -> Option<SuperblockId> {
-        let yields = |of: Option<(SuperblockId, u32)>| of.map_or(0, |(_, gain)| u64::from(gain));
+        let yields = |of: Option<(SuperblockId, u32)>| of.map_or(0, |(_, gain)| gain);
         let mut chosen = self.victim_in(RegionId::MAIN, after, outlook, store);
         for region in store.shared.blocks.regions().skip(1) {
+            if chosen.is_some() && store.place.keeps(region) {
+                continue;
+            }
             let other = self.victim_in(region, after, outlook, store);
-            let stands = match store.place.keeps(region) {
-                true => yields(chosen) * LEAST_SHARE >= yields(other),
-                false => yields(chosen) >= yields(other),
-            };
-            chosen = match stands {
-                true => chosen.or(other),
-                false => other.or(chosen),
-            };
+            if yields(chosen) < yields(other) {
+                chosen = other;
+            }
         }
         chosen.map(|(block, _)| block)
     }
@@ -95,6 +95,9 @@ impl Relocate {
             MakeRoom::Nothing => return,
         };
         let Some(block) = block else { return };
+        if !store.place.own_region_takes(block, owner, &store.shared) {
+            return;
+        }
         if owner == Owner::MakeRoom {
             store.place.area.oldest_leaves();
         }
@@ -116,11 +119,11 @@ impl Relocate {
     /// The superblock of the declared region that is emptied next for room there, unless it has changed since. Like
     /// wear leveling it gives back what it takes, and waits for the host.
     pub(super) fn next_for_room<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
-        self.for_room?;
+        let asked = self.for_room?;
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         let waits =
-            place.relocation.host_waits.has(Wait::Superblock) || !place.can_spare(0, shared);
+            !place.can_spare(0, shared) || !place.may_empty(asked.block, asked.owner, shared);
         let asked = match waits {
             true => return None,
             false => self.for_room.take()?,
@@ -128,7 +131,8 @@ impl Relocate {
         place.relocation.asked -= 1;
         let info = shared.blocks.info(asked.block);
         let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
-        if !has_stayed || info.evacuating || !place.fits(info.valid_slots, shared) {
+        let is_full = !place.own_region_takes(asked.block, asked.owner, shared);
+        if !has_stayed || info.evacuating || is_full || !place.fits(info.valid_slots, shared) {
             return None;
         }
         shared.counters.superblocks_compacted += u64::from(asked.owner == Owner::Gc);

@@ -60,6 +60,11 @@ impl Bound {
         self.is_reached && !self.is_read_only
     }
 
+    /// Whether LWA would share the writes where HWA has had `high_milli` thousandths of a cycle on average.
+    pub(super) fn shares_at(&self, high_milli: u64) -> bool {
+        high_milli >= self.at_milli && !self.is_read_only
+    }
+
     /// Whether the host's writes are refused.
     pub(super) fn refuses_writes(&self) -> bool {
         self.is_reached && self.is_read_only

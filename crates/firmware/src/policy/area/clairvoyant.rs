@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Areas;
-use super::contract::{Entry, InUse, MakeRoom, PageMove, PageWrite, RegionRoom};
+use super::contract::{AfterOverwrites, Entry, InUse, MakeRoom, PageMove, PageWrite, RegionRoom};
 use super::params::{HIGH, LOW, LOW_FREE, LOW_SHARE, LOW_STREAM, low_from, slots_of};
 use super::second_chance::SecondChance;
 use crate::observe::{Future, Owner, PageFuture, RegionId, RegionRow, StreamRow, SuperblockTable};
@@ -63,6 +63,11 @@ impl Areas for Clairvoyant {
             first: self.low_from,
             free_after_fill: Some(LOW_FREE),
         })
+    }
+
+    /// Nothing is read, so nothing belongs there.
+    fn after_overwrites(&self, _: u64) -> AfterOverwrites {
+        AfterOverwrites::Nothing { free: LOW_FREE }
     }
 
     fn streams(&self) -> &'static [StreamRow] {

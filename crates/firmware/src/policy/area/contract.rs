@@ -128,11 +128,38 @@ pub enum MakeRoom {
     EmptyOldest,
 }
 
+/// What the low wearing area holds of a drive that is overwritten and never read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterOverwrites {
+    /// Pages that moved twice without a write of the host, as long as a superblock of the area holds less, on average, than
+    /// one of the high wearing area. `free` superblocks of the area are free, and `spare` hold no settled data.
+    Spilled {
+        /// Free superblocks.
+        free: u32,
+        /// Superblocks without settled data, the free ones among them.
+        spare: u32,
+    },
+    /// Nothing: no page enters, and those that lay there are overwritten one after another. Where the high wearing area
+    /// cannot hold all data, the areas are one drive to host and cleaning, and `free` superblocks of this one are free.
+    Nothing {
+        /// Free superblocks.
+        free: u32,
+    },
+    /// The high wearing area has reached its bound, and the areas share the writes of the host.
+    Shared,
+}
+
 /// The trait of the axis.
 pub trait Areas {
     /// The low wearing area; none if the drive has no areas.
     fn region(&self) -> Option<RegionRow> {
         None
+    }
+    /// What the low wearing area holds after overwrites alone, where the high wearing area has had `high_milli` thousandths
+    /// of a P/E cycle on average. Not on the path of a request.
+    fn after_overwrites(&self, high_milli: u64) -> AfterOverwrites {
+        let _ = high_milli;
+        AfterOverwrites::Nothing { free: 0 }
     }
     /// The stream that the scheme declares for all data of the low wearing area.
     fn streams(&self) -> &'static [StreamRow] {
@@ -166,6 +193,12 @@ pub trait Areas {
     fn of_move(&self, page: &PageMove) -> Option<Entry> {
         let _ = page;
         None
+    }
+    /// Whether what lies in the low wearing area and moves for `owner` stays there, as long as the area has room. A single page
+    /// may go elsewhere.
+    fn stays(&self, owner: Owner) -> bool {
+        let _ = owner;
+        false
     }
     /// Whether [`Areas::after_read`] has to see the pages of a host read from `area` that took `retries`. It is told those of
     /// others by [`Areas::has_read`].

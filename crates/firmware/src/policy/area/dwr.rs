@@ -17,10 +17,12 @@ use firstread_core::params::{Param, Values};
 use super::Areas;
 use super::at_bound::Bound;
 use super::budget::Budget;
-use super::contract::{Entry, InUse, MakeRoom, PageMove, PageWrite, RegionRoom};
+use super::contract::{AfterOverwrites, Entry, InUse, MakeRoom, PageMove, PageWrite, RegionRoom};
 use super::locality::Locality;
 use super::low_wear::LowWear;
-use super::params::{HIGH, LOW, LOW_FREE, LOW_STREAM, low_from, slots_of};
+use super::params::{
+    HIGH, LOW, LOW_FREE, LOW_LEFT_FREE, LOW_SPARE, LOW_STREAM, low_from, slots_of,
+};
 use super::second_chance::SecondChance;
 use super::stage::Stages;
 use crate::observe::{Owner, PageHeat, RegionId, RegionRow, StreamRow, SuperblockTable};
@@ -158,6 +160,17 @@ impl Areas for Dwr {
         LOW_STREAM
     }
 
+    fn after_overwrites(&self, high_milli: u64) -> AfterOverwrites {
+        match self.is_balanced {
+            _ if self.bound.shares_at(high_milli) => AfterOverwrites::Shared,
+            true => AfterOverwrites::Spilled {
+                free: LOW_LEFT_FREE,
+                spare: LOW_SPARE,
+            },
+            false => AfterOverwrites::Nothing { free: LOW_FREE },
+        }
+    }
+
     /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.
     fn look(&mut self, blocks: &SuperblockTable) {
         let [high, low] = [HIGH, LOW].map(|area| InUse::of(blocks.in_region(area)));
@@ -195,6 +208,7 @@ impl Areas for Dwr {
     #[inline]
     fn of_move(&self, page: &PageMove) -> Option<Entry> {
         let entry = match (page.from, page.owner) {
+            (LOW, owner) if self.stays(owner) => Entry::Stay,
             // Data of failed programs go where there is room.
             (_, Owner::Rewrite) => return None,
             (LOW, Owner::MakeRoom) => {
@@ -202,8 +216,6 @@ impl Areas for Dwr {
                     self.is_balanced && self.second_chance.is_given() && self.is_hot(page.heat);
                 stays.then_some(Entry::Stay)?
             }
-            (LOW, Owner::Gc) if !self.is_balanced => return None,
-            (LOW, _) => Entry::Stay,
             (HIGH, Owner::Gc | Owner::Wear) => {
                 let is_hot = self.by_gc && self.is_hot(page.heat);
                 match page.owner {
@@ -215,6 +227,16 @@ impl Areas for Dwr {
             _ => return None,
         };
         self.enters(entry)
+    }
+
+    /// As printed, garbage collection takes data of LWA to HWA.
+    #[inline]
+    fn stays(&self, owner: Owner) -> bool {
+        match owner {
+            Owner::MakeRoom | Owner::Rewrite => false,
+            Owner::Gc => self.is_balanced,
+            _ => true,
+        }
     }
 
     #[inline]

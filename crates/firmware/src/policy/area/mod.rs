@@ -24,7 +24,7 @@ mod stage;
 use crate::observe::{Future, Owner, RegionId, RegionRow, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 use crate::policy::hot_pages::PageRead;
-pub use contract::{Areas, Entry, MakeRoom, PageMove, PageWrite, RegionRoom};
+pub use contract::{AfterOverwrites, Areas, Entry, MakeRoom, PageMove, PageWrite, RegionRoom};
 pub use params::{AREAS, HIGH, LOW};
 
 axis! {
@@ -36,6 +36,7 @@ axis! {
         clairvoyant::Clairvoyant,
     }
     fn region(&self) -> Option<RegionRow>;
+    fn after_overwrites(&self, high_milli: u64) -> AfterOverwrites;
     fn streams(&self) -> &'static [StreamRow];
     fn foresee(&mut self, future: &Future);
     fn look(&mut self, blocks: &SuperblockTable);
@@ -49,6 +50,7 @@ axis! {
     fn has_written(&mut self);
     #[inline]
     fn of_move(&self, page: &PageMove) -> Option<Entry>;
+    fn stays(&self, owner: Owner) -> bool;
     #[inline]
     fn sees_read(&self, area: RegionId, retries: u8) -> bool;
     #[inline]

@@ -27,6 +27,9 @@ pub(super) const LOW_SPARE: u32 = 3;
 /// Those that a fill leaves free: the one to be filled first, and the one that follows it.
 pub(super) const LOW_FREE: u32 = 2;
 
+/// Those that data which spill leave free, for pages read often.
+pub(super) const LOW_LEFT_FREE: u32 = 1;
+
 /// The share of the low wearing area: 20 % of DWR's figure 6, which sweeps 5 to 30 %.
 pub(super) const LOW_SHARE: Param = Param::number(
     "low_share",

@@ -84,14 +84,15 @@ fn leaves_over_provisioning(drive: &Drive, to: CellMode) -> bool {
     !space.read_only && left >= space.needed_slots as i64 && left >= kept as i64
 }
 
-/// Whether cleaning keeps its reserve without `taken` slots.
+/// Whether cleaning keeps its reserve without `taken` slots, and the host its pace.
 fn leaves_reserve(drive: &Drive, taken: u64) -> bool {
     let store = &drive.lower.store;
     let (space, blocks) = (&store.place.space, &store.shared.blocks);
     let free = blocks.iter();
     let free =
         free.filter(|(_, info)| info.usage == SuperblockUse::Free && info.mode == CellMode::Qlc);
-    let free = free.count() as i64 * QLC as i64 - space.reserved as i64;
+    let free_superblocks = free.count() as u64;
+    let free = (free_superblocks * QLC) as i64 - space.reserved as i64;
     // What the superblock that is being emptied gives back, and what its data take.
     let (mut gives, mut takes, mut is_owed) = (0, 0, false);
     if let Some(current) = store.place.relocation.emptying {
@@ -105,12 +106,13 @@ fn leaves_reserve(drive: &Drive, taken: u64) -> bool {
     let has_spare = space.physical_slots >= space.needed_slots + QLC;
     let kept = if has_spare { 2 * QLC } else { QLC };
     let beyond = free >= kept as i64 + owed + taken as i64;
-    let has_garbage = blocks.iter().any(|(_, info)| {
-        let is_victim = info.usage == SuperblockUse::Full && !info.evacuating;
-        is_victim && u64::from(info.valid_slots) < slots(info.mode)
-    });
-    let headroom = free + gives - takes >= (QLC + TORN + taken) as i64;
-    beyond && (headroom || !has_garbage)
+    let to_come = free + gives - takes;
+    let headroom = |slots: u64| to_come >= (QLC + TORN + slots) as i64;
+    // The host has none of its superblock left, so it has to have its next one: now, or once the superblock is emptied.
+    let has_now = free >= kept as i64 + owed + (taken + QLC) as i64 && headroom(taken + QLC);
+    let is_there = free_superblocks > u64::from(taken > 0);
+    let has_soon = is_there && to_come >= (kept + TORN + QLC + taken) as i64;
+    beyond && headroom(taken) && (has_now || has_soon)
 }
 
 fn expected(drive: &Drive, has_plan: bool, to: CellMode, taken: u64) -> Result<(), CopyRefused> {
@@ -135,8 +137,8 @@ fn model_a_superblock_changes_its_mode_where_capacity_and_reserve_allow() {
         for to in [CellMode::Slc, CellMode::Tlc] {
             for taken in [0, QLC] {
                 let expected = expected(&drive, scheme == "hotness", to, taken);
-                let store = &drive.lower.store;
-                let (place, shared) = (&store.place, &store.shared);
+                let store = &mut drive.lower.store;
+                let (place, shared) = (&mut store.place, &store.shared);
                 let may = drive.relocate.may_convert(to, taken as u32, place, shared);
                 assert_eq!(may, expected, "seed {seed}: {to:?}, {taken} slots taken");
                 found[match may {

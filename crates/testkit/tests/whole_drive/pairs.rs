@@ -1,0 +1,151 @@
+//! Schemes of two axes that move data, together on one drive: each holds free superblocks of its own, and no write waits long
+//! for cleaning all the same.
+
+use firstread_drive::Precondition;
+
+use crate::paced::{Load, worst_write};
+use crate::partial_writes::{SKEWED, SMALL, UNIFORM};
+
+/// Schemes that move data, by axis. Each axis begins with its baseline.
+const SCHEMES: &[&[&[&str]]] = &[
+    &[
+        &["schemes.wear=none"],
+        &[
+            "schemes.wear=static",
+            "wear.spread=2 P/E",
+            "wear.every=4 erases",
+        ],
+        &["schemes.wear=progressive", "wear.start=2 permille"],
+        &["schemes.wear=progressive-hot", "wear.start=2 permille"],
+    ],
+    &[
+        &["schemes.area=one"],
+        &["schemes.area=differential"],
+        &["schemes.area=differential", "area.trigger=any"],
+        &["schemes.area=differential-fixed", "area.trigger=slow"],
+    ],
+    &[
+        &["schemes.cell_mode=fixed"],
+        &["schemes.cell_mode=hotness"],
+        &["schemes.cell_mode=raro", "cell_mode.trigger=slow"],
+    ],
+    &[
+        &["schemes.refresh=none"],
+        &["schemes.refresh=read-count", "refresh.reads=300 reads"],
+        &[
+            "schemes.refresh=hot",
+            "refresh.trigger=slow",
+            "refresh.age=300 ms",
+        ],
+        &[
+            "schemes.refresh=lightweight",
+            "refresh.retries=0 retries",
+            "refresh.age=300 ms",
+        ],
+    ],
+    &[
+        &["schemes.gc_victim=cost-benefit"],
+        &["schemes.gc_victim=greedy"],
+        &["schemes.gc_victim=fifo"],
+        &["schemes.gc_victim=d-choices"],
+        &["schemes.gc_victim=random"],
+    ],
+];
+
+/// Every pair of schemes of two axes, none of them the baseline of its axis.
+fn pairs() -> Vec<Vec<&'static str>> {
+    let mut pairs = Vec::new();
+    for (first, of_first) in SCHEMES.iter().enumerate() {
+        for of_second in &SCHEMES[first + 1..] {
+            for one in &of_first[1..] {
+                pairs.extend(of_second[1..].iter().map(|other| [*one, *other].concat()));
+            }
+        }
+    }
+    pairs
+}
+
+/// Writes of a small drive with the schemes `pair`, beside reads that the schemes go by, and the factor on the queue. Every
+/// drive reads and writes what is drawn from `seed`.
+fn load(pair: &[&str], precondition: Precondition, seed: u64, slots: u64) -> (Load, f64) {
+    let (law, factor) = match precondition {
+        Precondition::Random => ("random", UNIFORM),
+        _ => ("zipf:1.1", SKEWED),
+    };
+    let (drive, set) = SMALL[1];
+    // Shortly after the fill there is nothing to clean.
+    let slots = if precondition == Precondition::None {
+        2 * slots
+    } else {
+        slots
+    };
+    let set = set.iter().chain(&["capacity=440 MiB"]).chain(pair);
+    let reads = "[r]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nrandom_distribution=zipf:1.2\nthinktime=1ms\n";
+    let load = Load {
+        drive,
+        set: set.map(|word| word.to_string()).collect(),
+        precondition,
+        depth: 16,
+        job: format!(
+            "bs=4k\nrandom_distribution={law}\nnumber_ios={slots}\n{reads}number_ios={}\n",
+            slots / 2
+        ),
+        seed,
+    };
+    (load, factor)
+}
+
+/// Of `pairs`, filled and preconditioned.
+fn are_paced<'a>(pairs: impl IntoIterator<Item = &'a Vec<&'static str>>, seed: u64, slots: u64) {
+    let mut beyond = Vec::new();
+    for pair in pairs {
+        for precondition in [
+            Precondition::None,
+            Precondition::Random,
+            Precondition::Zipf(1.1),
+        ] {
+            let (load, factor) = load(pair, precondition, seed, slots);
+            let (needed, message) = worst_write(&load, factor);
+            if needed > factor {
+                beyond.push(message);
+            }
+        }
+    }
+    assert!(beyond.is_empty(), "{}", beyond.join("\n"));
+}
+
+/// Pairs in which a write waited for up to seven seconds.
+#[test]
+fn formula_no_write_waits_long_where_two_schemes_move_data() {
+    let pairs = pairs();
+    let of = |axes: [&str; 2]| {
+        let has = |pair: &&Vec<&str>| {
+            axes.iter()
+                .all(|axis| pair.iter().any(|w| w.contains(axis)))
+        };
+        pairs.iter().find(has).expect("one pair of these axes")
+    };
+    let some = [
+        of(["schemes.wear", "schemes.area"]),
+        of(["schemes.area", "refresh=read-count"]),
+        of(["area=differential-fixed", "refresh=hot"]),
+        of(["cell_mode=hotness", "gc_victim=fifo"]),
+    ];
+    are_paced(some, 1, 40_000);
+}
+
+/// One pair in seven.
+#[test]
+#[ignore = "a minute: cargo test -p firstread-testkit --test whole_drive -- --ignored one_pair_in_seven"]
+fn formula_no_write_waits_long_with_one_pair_in_seven() {
+    are_paced(pairs().iter().step_by(7), 1, 40_000);
+}
+
+/// All pairs, with other loads.
+#[test]
+#[ignore = "many minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored any_two_schemes"]
+fn formula_no_write_waits_long_where_any_two_schemes_move_data() {
+    for seed in 1..=3 {
+        are_paced(&pairs(), seed, 60_000);
+    }
+}
