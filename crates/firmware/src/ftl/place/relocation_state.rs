@@ -325,6 +325,7 @@ record! {
         slots_before: "commands are lost",
         map_waits: "commands are lost",
         wanted: "found again by the next copy",
+        claims: "made again by the next copy, change of mode or return",
     }
 }
 
