@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use firstread_core::CellMode;
+use firstread_core::params::Role;
 use firstread_drive::profile::drive::Cells;
-use firstread_drive::profile::{
-    DriveProfile, Kind, Library, Override, SwitchedOff, chip_reference, load_drive,
-};
-use firstread_drive::{BurnIn, DriveState};
+use firstread_drive::profile::{DriveProfile, Kind, Library, Override, chip_reference, load_drive};
+use firstread_drive::{BurnIn, DriveState, Precondition};
 use firstread_firmware::policy::AXES;
 
 use crate::choice::Choice;
@@ -22,6 +21,10 @@ use crate::names::Unknown;
 use crate::worn;
 
 pub const DEFAULT_DRIVE: &str = "ct-qlc";
+
+/// What is said of a computed state that is an approximation.
+const APPROXIMATE: &str = "--precondition zipf with areas: where the area of the host cannot hold all data, this state is an \
+                           approximation (write amplification 15 % low on a drive of 64 superblocks); use --burn-in";
 
 /// A simulation as requested: names and options.
 ///
@@ -190,9 +193,17 @@ impl Setup {
         cells.notice().map(|notice| OtherCells { cells, notice })
     }
 
-    /// What options of the drive switch off of its schemes.
-    pub fn switched_off(&self) -> Vec<SwitchedOff> {
-        self.profile.switched_off()
+    /// What whoever reads the results is told: what options of the drive switch off of its schemes, and which computed state
+    /// is an approximation.
+    pub fn notes(&self) -> Vec<String> {
+        let off = self.profile.switched_off();
+        let mut notes: Vec<String> = off.iter().map(ToString::to_string).collect();
+        let area = self.profile.scheme("area");
+        let is_divided = area.is_some_and(|area| area.scheme.role != Role::Baseline);
+        if is_divided && matches!(self.state.precondition, Precondition::Zipf(_)) {
+            notes.push(APPROXIMATE.to_owned());
+        }
+        notes
     }
 
     /// The schemes as `axis=name`, separated by spaces.

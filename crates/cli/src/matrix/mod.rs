@@ -153,8 +153,8 @@ fn warn(points: &[Point]) {
         if let Some(cells) = point.setup.other_cells() {
             once(format!("{name}: {cells}"), notice);
         }
-        for off in point.setup.switched_off() {
-            once(format!("{name}: {off}"), notice);
+        for note in point.setup.notes() {
+            once(format!("{name}: {note}"), notice);
         }
         if let Some(beyond) = point.setup.beyond_rating() {
             once(format!("{name}: {beyond}"), warning);

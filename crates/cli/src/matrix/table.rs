@@ -200,8 +200,8 @@ fn schemes(setups: &[&Setup]) -> String {
     }
     let mut told = Vec::new();
     for setup in setups {
-        for off in setup.switched_off() {
-            let note = format!("  {}: {off}\n", setup.profile.name);
+        for note in setup.notes() {
+            let note = format!("  {}: {note}\n", setup.profile.name);
             if !told.contains(&note) {
                 told.push(note);
             }

@@ -86,10 +86,10 @@ pub fn configuration(setup: &Setup, capacity_bytes: u64) -> String {
     )
 }
 
-/// Lines about schemes that an option switches off, to be put below another.
+/// Lines about what is to be known of the drive, to be put below another.
 pub fn notes(setup: &Setup) -> String {
-    let off = setup.switched_off();
-    off.iter().map(|off| format!("\n  {off}")).collect()
+    let notes = setup.notes();
+    notes.iter().map(|note| format!("\n  {note}")).collect()
 }
 
 /// A line about its cells, to be put below another, if they are not modelled.

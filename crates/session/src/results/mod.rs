@@ -283,10 +283,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     value
 }
 
-/// What is to be known of the drive: which of its schemes an option switches off.
+/// What is to be known of the drive: [`Setup::notes`].
 pub(crate) fn notes(setup: &Setup) -> Value {
-    let off = setup.switched_off();
-    off.iter().map(ToString::to_string).collect()
+    setup.notes().into()
 }
 
 /// A count for each cell mode, by the mode's name.
