@@ -1,6 +1,6 @@
 //! Checks of a drive that involve several keys.
 
-use firstread_core::params::{Need, ParamKind, Scheme};
+use firstread_core::params::{Need, Order, ParamKind, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE, Ns};
 use firstread_ecc::Code;
@@ -294,12 +294,17 @@ fn needs(drive: &DriveProfile) -> Result<(), Wrong> {
 /// Whether parameters that belong together are in order.
 fn ordered(drive: &DriveProfile) -> Result<(), Wrong> {
     for choice in &drive.schemes {
-        for &(low, high) in choice.scheme.ordered {
+        for order in choice.scheme.ordered {
+            let (low, high, sign, apart) = match *order {
+                Order::AtMost(low, high) => (low, high, "<=", 0),
+                Order::Below(low, high) => (low, high, "<", 1),
+            };
             let (least, most) = (choice.values().get(low), choice.values().get(high));
-            if least > most {
+            if least + apart > most {
                 let (axis, scheme) = (choice.axis.name, choice.scheme.name);
+                let is = if least > most { "below" } else { "not above" };
                 let message = format!(
-                    "is {most}, below `{low}` = {least}: `{scheme}` needs `{low}` <= `{high}`"
+                    "is {most}, {is} `{low}` = {least}: `{scheme}` needs `{low}` {sign} `{high}`"
                 );
                 return wrong(&format!("{axis}.{high}"), message);
             }
@@ -681,6 +686,38 @@ mod tests {
         assert_eq!(loaded(&given).unwrap().heat, loaded(&[]).unwrap().heat);
     }
 
+    /// What is needed to stay in a mode is less than what is needed to come there.
+    #[test]
+    fn formula_thresholds_that_cross_are_refused() {
+        let modes = ["firmware.cell_modes=all", "schemes.cell_mode=hotness"];
+        let with = |own: &[&str]| {
+            let set: Vec<Override> = modes
+                .iter()
+                .chain(own)
+                .map(|t| Override::parse(t).unwrap())
+                .collect();
+            load_drive(&Library::new(), "raro-femu", &set, AXES).map_err(|e| e.to_string())
+        };
+        with(&["cell_mode.stay_slc=7", "cell_mode.stay_tlc=2"]).unwrap();
+        for (own, what) in [
+            (
+                &["cell_mode.stay_slc=8"][..],
+                "cell_mode.hot: is 8, not above `stay_slc` = 8: `hotness` needs `stay_slc` < `hot`",
+            ),
+            (
+                &["cell_mode.stay_tlc=5"],
+                "cell_mode.warm: is 3, below `stay_tlc` = 5: `hotness` needs `stay_tlc` < `warm`",
+            ),
+            (
+                &["cell_mode.warm=9"],
+                "cell_mode.hot: is 8, below `warm` = 9: `hotness` needs `warm` <= `hot`",
+            ),
+        ] {
+            let error = with(own).unwrap_err();
+            assert!(error.contains(what), "{own:?}: {error}");
+        }
+    }
+
     #[test]
     fn units_and_bits_of_heat_are_refused_where_nothing_counts_so() {
         for (set, what) in [
@@ -803,8 +840,8 @@ mod tests {
             ),
             (
                 "raro-femu",
-                &["schemes.refresh=read-count", "refresh.reads=0 reads"],
-                "refresh.reads: `0` is outside 1 to",
+                &["schemes.refresh=read-count", "refresh.reads_slc=0 reads"],
+                "refresh.reads_slc: `0` is outside 1 to",
             ),
             (
                 "raro-femu",

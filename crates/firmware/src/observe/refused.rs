@@ -21,11 +21,17 @@ pub enum Refused {
     Reserve,
     /// Another superblock in the mode would cost more capacity than the scheme may lose.
     Capacity,
+    /// As many pages were promoted as the scheme lets it for those that the host has read.
+    Rate,
+    /// As many wordlines of promoted pages wait for programs as the scheme lets them.
+    Backlog,
+    /// No superblock is free, and too few pages wait for one to be converted.
+    Demand,
 }
 
 impl Refused {
     /// Number of reasons.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 11;
 
     /// All reasons, in the order of the counter.
     pub const ALL: [Refused; Refused::COUNT] = [
@@ -37,6 +43,9 @@ impl Refused {
         Refused::OverProvisioning,
         Refused::Reserve,
         Refused::Capacity,
+        Refused::Rate,
+        Refused::Backlog,
+        Refused::Demand,
     ];
 
     /// Key of the reason in results.
@@ -50,6 +59,9 @@ impl Refused {
             Refused::OverProvisioning => "over_provisioning",
             Refused::Reserve => "reserve",
             Refused::Capacity => "capacity",
+            Refused::Rate => "rate",
+            Refused::Backlog => "backlog",
+            Refused::Demand => "demand",
         }
     }
 }

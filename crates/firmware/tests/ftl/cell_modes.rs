@@ -163,7 +163,7 @@ fn sequence_only_the_scheme_fills_its_pools() {
 fn sequence_nothing_is_promoted_where_modes_are_fixed() {
     let summary = passes(&drive(28, 5, 2, 100, 0, 1).trial(5_000, 0));
     assert_eq!(summary.counters.slots_promoted, [0; 4]);
-    assert_eq!(summary.counters.promotions_refused, [0; 8]);
+    assert_eq!(summary.counters.promotions_refused, [0; 11]);
 }
 
 /// Where the newest copy of each page lies, after a power cut, is where it lay before: promotions are not undone.

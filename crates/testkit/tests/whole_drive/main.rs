@@ -28,6 +28,7 @@ mod planes;
 mod promotion;
 mod queues;
 mod read_recovery;
+mod reclaim;
 mod refresh;
 mod retry;
 mod scenario;

@@ -1,7 +1,7 @@
 //! Slots of declared streams of copies: for pages that are copied because of how they are read, for which nothing waits, and for
 //! pages that stay in such a stream when they move.
 
-use firstread_core::{Ns, Wait};
+use firstread_core::{CellMode, Ns, Wait};
 
 use super::buffer::Refused;
 use super::target::Taken;
@@ -10,6 +10,22 @@ use crate::observe::{StreamId, StreamUse};
 use crate::shared::Shared;
 
 impl Place {
+    /// Whether the next promotion to `mode` begins a wordline, and how many wordlines of promoted pages are filled and
+    /// not programmed yet.
+    pub(crate) fn promotion_backlog(&self, mode: CellMode) -> (bool, usize) {
+        let waiting = |mode| {
+            let stream = self.streams.that_takes(StreamUse::Promoted(mode))?;
+            let buffer = self.streams.of(stream);
+            Some((
+                !buffer.fills_line(),
+                buffer.lines() - usize::from(buffer.fills_line()),
+            ))
+        };
+        let begins = waiting(mode).is_some_and(|(begins, _)| begins);
+        let of_modes = CellMode::ALL.into_iter().filter_map(waiting);
+        (begins, of_modes.map(|(_, lines)| lines).sum())
+    }
+
     /// A slot of declared stream `stream`. If the stream has no superblock and its pool is empty, relocation will look for
     /// one. From a common pool it has a superblock only if cleaning and the host can spare it.
     #[inline(never)] // Few pages go to such a stream.

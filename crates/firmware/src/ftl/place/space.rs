@@ -267,6 +267,14 @@ impl Place {
                 || erasing.any(|block| shared.blocks.row(block).mode == mode))
     }
 
+    /// Whether the stream of `mode` has a free superblock in its pool, or room for `slots` in the one that it fills.
+    pub(crate) fn has_room_in(&self, mode: CellMode, slots: u32) -> bool {
+        let pool = self.space.pools.of_mode(mode);
+        let stream = self.streams.that_takes(StreamUse::Promoted(mode));
+        pool.is_some_and(|pool| pool.free > 0)
+            || stream.is_some_and(|stream| self.streams.of(stream).slots_left() >= slots)
+    }
+
     /// Takes free superblock `block`, to be erased into another mode.
     pub(crate) fn take_free(&mut self, block: SuperblockId, shared: &Shared) {
         let mode = shared.blocks.row(block).mode;

@@ -17,6 +17,7 @@
 //! - `evacuate`: emptying and erasing superblocks.
 //! - `moves`: one move, from its read to its new slot.
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
+//!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
 //! - `areas`: victims of each area, and room in the low wearing one.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and foreseen victims.
 
@@ -24,6 +25,7 @@ mod areas;
 mod copy;
 mod evacuate;
 mod gc;
+mod limits;
 mod moves;
 mod promote;
 mod victims;
@@ -38,9 +40,10 @@ use crate::lower_layers::LowerLayers;
 use crate::observe::{Area, Future, ModeSet, Owner, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
-use crate::policy::refresh::{AnyRefresh, Refresh};
+use crate::policy::refresh::{AnyRefresh, MostSenses, Refresh};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
+use limits::Limits;
 pub(crate) use moves::{Arrived, Rewritten};
 use victims::Gc;
 
@@ -97,10 +100,12 @@ pub(crate) struct Relocate {
     /// Whether a scheme may want to copy what the host has read, and whether one of axis `cell_mode` or `refresh` may.
     copies: bool,
     sees_every_read: bool,
-    /// Senses of a superblock from which it is emptied and rewritten; `u64::MAX` for never.
-    most_senses: u64,
+    /// Senses of a superblock from which it is emptied and rewritten.
+    most_senses: MostSenses,
     /// Slots that superblocks in other modes leave the drive.
     keep_slots: u64,
+    /// Limits of promotion.
+    limits: Limits,
 }
 
 /// What a power cut leaves of relocation: the victims foreseen by cleaning.
@@ -131,9 +136,10 @@ impl Relocate {
             gc: Gc::new(victim),
             copies: has_areas || sees_every_read,
             sees_every_read,
-            most_senses: refresh.most_senses().unwrap_or(u64::MAX),
+            most_senses: refresh.most_senses(),
             refresh,
             keep_slots: config.capacity_slots + kept,
+            limits: Limits::new(config, &cell_mode),
             cell_mode,
         }
     }

@@ -4,14 +4,15 @@
 //! collection has emptied is erased into the mode. If none is being emptied, a free superblock is erased anew.
 //! Superblocks that the scheme gives back are emptied like those of any other change of mode.
 
-use firstread_core::{Arena, CellMode, Ns, SuperblockId};
+use firstread_core::{Arena, Buf, CellMode, Ns, SuperblockId};
 
 use super::Relocate;
+use super::copy::copy;
 use super::evacuate::rows_of;
-use crate::ftl::place::{Erased, Place};
+use crate::ftl::place::{Erased, Item, Place};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Area, Owner, Refused};
-use crate::policy::cell_mode::CellModes;
+use crate::observe::{Area, Owner, Refused, StreamUse, SuperblockRow};
+use crate::policy::cell_mode::{CellModes, GiveBack, ReclaimState};
 use crate::shared::{Out, Shared};
 
 impl Relocate {
@@ -37,19 +38,101 @@ impl Relocate {
     }
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the
-    /// scheme will come back to it.
+    /// scheme will come back to it. Returns whether it was asked for.
     pub(super) fn give_back<M: Arena>(
         &mut self,
         now: Ns,
         block: SuperblockId,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
-    ) {
+    ) -> bool {
         let mode = lower.store.shared.config.mode;
-        if self.ask_mode(now, block, mode, lower, ports).is_ok() {
+        let is_asked = self.ask_mode(now, block, mode, lower, ports).is_ok();
+        if is_asked {
             lower.store.shared.counters.superblocks_given_back += 1;
             self.again = true;
         }
+        is_asked
+    }
+
+    /// Gives back the superblock that the scheme wants to give back now, if any.
+    pub(super) fn reclaim<M: Arena>(
+        &mut self,
+        now: Ns,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) {
+        let (space, shared) = (&lower.store.place.space, &lower.store.shared);
+        let counters = &shared.counters;
+        let refused = |reason: Refused| counters.promotions_refused[reason as usize];
+        let state = ReclaimState {
+            blocks: &shared.blocks,
+            heat_epoch: shared.heat.epoch(),
+            most_heat: shared.heat.most_reads(),
+            spare_slots: space.physical_slots.saturating_sub(space.capacity_slots),
+            left_slots: space.physical_slots.saturating_sub(self.keep_slots),
+            slots_cleaned: counters.slots_moved_by[Owner::Gc as usize],
+            refused_for_room: refused(Refused::OverProvisioning) + refused(Refused::Capacity),
+        };
+        match self.cell_mode.gives_back(&state) {
+            Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
+            Some(GiveBack::Now(block) | GiveBack::UnlessOneStays(block)) => {
+                self.give_back(now, block, lower, ports);
+            }
+            Some(GiveBack::ForRoom(block)) => {
+                let is_asked = self.give_back(now, block, lower, ports);
+                let counters = &mut lower.store.shared.counters;
+                counters.superblocks_given_back_for_room += u64::from(is_asked);
+            }
+            None => {}
+        }
+    }
+
+    /// Promotes page `item` to `mode` as far as the limits of promotion let it. Its data are in buffer `from`. Returns why it
+    /// was refused.
+    pub(super) fn promote<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        mode: CellMode,
+        from: Buf,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) -> Option<Refused> {
+        let (begins_line, waiting) = lower.store.place.promotion_backlog(mode);
+        if let Some(reason) = self.limits.refuse(begins_line, waiting) {
+            return Some(reason);
+        }
+        let was_wanted = lower.store.place.relocation.wanted.has(mode);
+        let refused = copy(now, item, StreamUse::Promoted(mode), from, lower, ports);
+        match refused {
+            None => self.limits.spend(),
+            Some(Refused::NoSuperblock) if !was_wanted => {
+                let epoch = lower.store.shared.heat.epoch();
+                if !self.limits.enough_wait(mode, item.lpn, epoch) {
+                    lower.store.place.relocation.wanted.remove(mode);
+                    return Some(Refused::Demand);
+                }
+            }
+            Some(_) => {}
+        }
+        refused
+    }
+
+    /// Whether a superblock of `row`, which reads have disturbed, is not emptied yet, because the stream of its mode has no
+    /// superblock for its pages and can have one: those that are read most would go to the drive's own mode. It waits
+    /// for an eighth of its limit at most.
+    pub(super) fn waits_for_its_mode(
+        &self,
+        row: &SuperblockRow,
+        place: &Place,
+        shared: &Shared,
+    ) -> bool {
+        let limit = self.most_senses.of(row.mode);
+        place.space.pools.has(row.mode)
+            && row.reads < limit.saturating_add(limit / 8)
+            && !place.has_room_in(row.mode, row.valid_slots)
+            && self.over_provisioning_allows(row.mode, place, shared)
     }
 
     /// The mode that emptied superblock `block` is erased into: `mode`, or that of a stream that has found no
@@ -73,6 +156,7 @@ impl Relocate {
             {
                 debug_assert_eq!(shared.blocks.row(block).valid_slots, 0, "it is empty");
                 place.relocation.wanted.remove(to);
+                self.limits.superblock_came(to);
                 to
             }
             _ => mode,
@@ -107,6 +191,7 @@ impl Relocate {
         match chosen {
             Ok(block) => {
                 place.relocation.wanted.remove(to);
+                self.limits.superblock_came(to);
                 place.take_free(block, shared);
                 store.start_erase(now, block, to, Erased::Free, ports);
             }

@@ -33,8 +33,12 @@ fn row_read(drive: &mut Drive, block: SuperblockId, purpose: Purpose, asked: u64
 }
 
 /// Superblock `block` is changed as chance draws it.
-fn change(drive: &mut Drive, block: SuperblockId, limit: u64, s: Stream) {
+fn change(drive: &mut Drive, block: SuperblockId, s: Stream) {
     let row = drive.lower.store.shared.blocks.row_mut(block);
+    if s.at(3).below(4) == 0 {
+        row.mode = CellMode::ALL[s.at(4).below(4) as usize];
+    }
+    let limit = limit(row.mode);
     match s.at(0).below(8) {
         0 => {
             let uses = [
@@ -52,26 +56,33 @@ fn change(drive: &mut Drive, block: SuperblockId, limit: u64, s: Stream) {
     }
 }
 
-/// A superblock that was read as often as the limit says is asked for once: if it is full and at rest, has not failed, and the
+/// Senses of a superblock in `mode` at the default limits of reads of a block, on two dies.
+fn limit(mode: CellMode) -> u64 {
+    match mode {
+        CellMode::Slc => 200_000,
+        _ => 120_000,
+    }
+}
+
+/// A superblock that was read as often as the limit of its mode says is asked for once: if it is full and at rest, has not failed, and the
 /// queue of requests has room.
 #[test]
 fn model_a_superblock_that_is_read_too_often_is_asked_for_once() {
-    // Two dies, and the default of 60,000 reads of a block.
-    const LIMIT: u64 = 120_000;
     let (mut begun, mut full) = (0, 0);
     for seed in 0..40 {
         let s = Stream::new(seed).named("refresh");
         let mut drive = drive(("refresh", "read-count"));
-        assert_eq!(drive.relocate.most_senses, LIMIT);
+        let of = |mode| drive.relocate.most_senses.of(mode);
+        assert_eq!(CellMode::ALL.map(of), CellMode::ALL.map(limit));
         drive.lower.store.place.space.read_only = seed % 10 == 0;
         let mut asked: Vec<SuperblockId> = Vec::new();
         for i in 0..400 {
             let draw = s.at(i);
             let block = SuperblockId(draw.at(0).below(u64::from(SUPERBLOCKS)) as u32);
-            change(&mut drive, block, LIMIT, draw.at(1));
+            change(&mut drive, block, draw.at(1));
             let row = *drive.lower.store.shared.blocks.row(block);
             let at_rest = row.usage == SuperblockUse::Full && !row.leaving && !row.failed;
-            let is_due = row.reads >= LIMIT && seed % 10 != 0;
+            let is_due = row.reads >= limit(row.mode) && seed % 10 != 0;
             let is_new = !asked.contains(&block);
             full += u32::from(is_due && at_rest && is_new && asked.len() == ASKED);
             if is_due && at_rest && is_new && asked.len() < ASKED {
