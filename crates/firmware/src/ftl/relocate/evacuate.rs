@@ -134,7 +134,8 @@ impl Relocate {
         shared.counters.superblocks_refreshed += u64::from(current.owner == Owner::Refresh);
         shared.counters.superblocks_returned += u64::from(current.owner == Owner::Return);
         let mode = match current.owner {
-            Owner::Gc => self.mode_for_stream(block, current.mode, place, shared),
+            // One that reads have disturbed has left hot pages behind, for which their stream may want another one.
+            Owner::Gc | Owner::Refresh => self.mode_for_stream(block, current.mode, place, shared),
             _ => current.mode,
         };
         if shared.blocks.row(block).failed && !place.repair_or_retire(block, shared, ports) {

@@ -18,11 +18,12 @@ const fn limit(key: &'static str, doc: &'static str, default: i64) -> Param {
 }
 
 /// The limit in SLC mode: assumed. Planar SLC bears 1,000,000 reads (second-hand); on the modelled cells of the shipped
-/// QLC chip pages in SLC mode fail from 150,000 reads on with the factory's levels, and from 400,000 with true ones.
+/// QLC chip pages in SLC mode fail from 150,000 reads on with the factory's levels, and a limit of 100,000 came too late
+/// where superblocks wait to be emptied (`docs/firmware/refresh.md`).
 pub(super) const READS_SLC: Param = limit(
     "reads_slc",
     "reads of a block in SLC mode, its superblock's mean, from which the superblock is emptied and rewritten",
-    100_000,
+    60_000,
 );
 
 /// The limit in MLC mode: assumed to be that of TLC. Planar MLC bears 20,000 to 100,000 reads (second-hand).

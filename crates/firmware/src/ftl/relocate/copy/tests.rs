@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use firstread_core::params::Param;
 use firstread_core::{CellMode, CommandId, Ns, Stream, SuperblockId};
 
 use crate::ftl::relocate::ASKED;
@@ -9,6 +10,7 @@ use crate::ftl::tests::{Drive, Silent, drive_with, fill, geometry, setup};
 use crate::observe::{Area, Owner, PageFuture, PageHeat, SuperblockUse};
 use crate::policy::area::{AXIS, AnyArea, Areas};
 use crate::policy::hot_pages::PageRead;
+use crate::policy::refresh::{self, AnyRefresh, MostSenses, Refresh};
 use crate::schedule::Purpose;
 
 /// Superblocks of the drive.
@@ -56,10 +58,28 @@ fn change(drive: &mut Drive, block: SuperblockId, s: Stream) {
     }
 }
 
-/// Senses of a superblock in `mode` at the default limits of reads of a block, on two dies.
+/// The limits of [`limit`].
+fn most_senses() -> MostSenses {
+    let record = refresh::AXIS
+        .schemes
+        .iter()
+        .find(|s| s.name == "read-count");
+    let params = record.expect("a scheme of the axis").params.iter();
+    let value = |p: &Param| match p.key {
+        "reads_qlc" => 45_000,
+        _ => p.default(),
+    };
+    let values: Vec<i64> = params.map(value).collect();
+    let setup = setup(CellMode::Slc, geometry(SUPERBLOCKS), 500);
+    let scheme = AnyRefresh::new("read-count", &setup, &values).expect("a scheme");
+    scheme.most_senses()
+}
+
+/// Senses of a superblock in `mode` at the limits of reads of a block, on two dies.
 fn limit(mode: CellMode) -> u64 {
+    // The last mode has another limit than its default.
     match mode {
-        CellMode::Slc => 200_000,
+        CellMode::Qlc => 90_000,
         _ => 120_000,
     }
 }
@@ -72,6 +92,7 @@ fn model_a_superblock_that_is_read_too_often_is_asked_for_once() {
     for seed in 0..40 {
         let s = Stream::new(seed).named("refresh");
         let mut drive = drive(("refresh", "read-count"));
+        drive.relocate.most_senses = most_senses();
         let of = |mode| drive.relocate.most_senses.of(mode);
         assert_eq!(CellMode::ALL.map(of), CellMode::ALL.map(limit));
         drive.lower.store.place.space.read_only = seed % 10 == 0;

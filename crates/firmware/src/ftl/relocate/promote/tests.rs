@@ -169,11 +169,7 @@ fn model_a_disturbed_superblock_waits_for_its_mode() {
         drive.relocate.most_senses = refresh.most_senses();
         let mut row = *drive.lower.store.shared.blocks.row(SuperblockId(1));
         row.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(30).below(3) as usize];
-        let limit = if row.mode == CellMode::Slc {
-            200_000
-        } else {
-            120_000
-        };
+        let limit = 120_000;
         row.reads = limit + limit / 8 + s.at(31).below(4) - 2;
         row.valid_slots = s.at(32).below(3) as u32;
         let allowed = row.mode != CellMode::Qlc && leaves_over_provisioning(&drive, row.mode);
