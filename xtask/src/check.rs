@@ -63,6 +63,16 @@ const NO_STD: [&str; 4] = [
     "firstread-ecc",
     "firstread-firmware",
 ];
+/// Crates of a simulated drive.
+const WHOLE_DRIVE: [&str; 7] = [
+    "firstread-core",
+    "firstread-nand",
+    "firstread-ecc",
+    "firstread-firmware",
+    "firstread-workload",
+    "firstread-drive",
+    "firstread-testkit",
+];
 const MICROCONTROLLER: &str = "thumbv7em-none-eabihf";
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -145,9 +155,21 @@ fn tests() -> Result<(), String> {
 
 fn no_std() -> Result<(), String> {
     add_target(MICROCONTROLLER)?;
-    let mut args = vec!["build", "--quiet", "--target", MICROCONTROLLER];
-    NO_STD.iter().for_each(|name| args.extend(["-p", name]));
-    cargo(&args)
+    let mut build = built_fast(MICROCONTROLLER, &NO_STD);
+    NO_STD.iter().for_each(|name| {
+        build.args(["-p", name]);
+    });
+    run(&mut build)
+}
+
+/// `cargo build` for `target`, with `crates` not optimised: little or nothing of them is run there.
+fn built_fast(target: &str, crates: &[&str]) -> Command {
+    let mut build = command("cargo", &["build", "--quiet", "--target", target]);
+    for name in crates {
+        let level = format!("profile.dev.package.{name}.opt-level=0");
+        build.args(["--config", &level]);
+    }
+    build
 }
 
 /// The same run on a 32-bit host gives the same counts and latencies.
@@ -156,15 +178,7 @@ fn wasm() -> Result<(), String> {
     // The whole workspace, so that its crates have the features with which the tests were compiled, and are there.
     let example = ["build", "--quiet", "--workspace", "--example", "digest"];
     cargo(&example)?;
-    let module = [
-        "build",
-        "--quiet",
-        "--target",
-        WASM,
-        "--package",
-        "firstread-testkit",
-    ];
-    cargo(&module)?;
+    run(built_fast(WASM, &WHOLE_DRIVE).args(["-p", "firstread-testkit"]))?;
     let here = output(&mut Command::new(target("debug/examples/digest")))?;
     let script = "const { instance } = await WebAssembly.instantiate(require('fs').readFileSync(process.argv[1]), {}); \
                   console.log(BigInt.asUintN(64, instance.exports.firstread_digest()).toString());";

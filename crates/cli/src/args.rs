@@ -441,7 +441,6 @@ pub struct OutputArgs {
 }
 
 impl FormArgs {
-    /// What is printed.
     pub fn form(self) -> Form {
         match self.json {
             true => Form::Json,

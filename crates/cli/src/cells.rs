@@ -109,7 +109,6 @@ pub struct CellsArgs {
     out: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn cells(args: &CellsArgs) -> Result<()> {
     let loaded = load(&args.chip, &args.sets)?;
     let mode = find_mode(&loaded, args.mode.as_deref())?;
@@ -197,7 +196,6 @@ fn find_mode(loaded: &LoadedChip, name: Option<&str>) -> Result<CellMode, Unknow
     }
 }
 
-/// `ages` in order.
 fn ages(ages: &[Ns]) -> Result<Vec<Ns>, Usage> {
     let mut ages = ages.to_vec();
     ages.sort_unstable();

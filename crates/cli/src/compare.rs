@@ -89,7 +89,6 @@ pub struct CompareArgs {
     output: OutputArgs,
 }
 
-/// What is compared.
 struct Compared<'a> {
     /// Label made of its schemes: `ct-qlc`, `ct-qlc,pipelined`.
     label: String,
@@ -329,7 +328,6 @@ fn chosen(args: &CompareArgs) -> Result<(Vec<Choices>, Sweep)> {
     Err(Usage(message).into())
 }
 
-/// The table.
 fn report(axis: &str, results: &[Compared<'_>]) -> String {
     let Some(first) = results.first() else {
         return String::new();

@@ -49,7 +49,6 @@ pub struct ListArgs {
     what: What,
 }
 
-/// Runs the command.
 pub fn list(args: &ListArgs) -> Result<()> {
     if matches!(args.what, What::Traces) {
         return data(&traces());
@@ -213,7 +212,7 @@ fn schemes() -> Vec<Vec<String>> {
 /// A role in a word.
 pub const fn role(role: Role) -> &'static str {
     match role {
-        Role::Null => "null",
+        Role::Baseline => "baseline",
         Role::Scheme => "scheme",
         Role::Oracle => "oracle",
     }

@@ -5,7 +5,6 @@ use firstread_workload::WorkloadError;
 
 use crate::args::{CLAMP, Usage, WRAP, option_of};
 
-/// `error` in words.
 pub fn error_text(error: &anyhow::Error) -> String {
     let cause = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
         Some(error) => of_session(error),

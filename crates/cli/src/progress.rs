@@ -51,7 +51,6 @@ impl Bar {
         self.bar.set_message(text);
     }
 
-    /// Shows `progress`.
     pub fn show(&self, progress: Progress) {
         match (progress, self.total) {
             (Progress::Preparing, _) => {

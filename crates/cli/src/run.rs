@@ -77,7 +77,6 @@ pub struct RunArgs {
     calibration_log: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &RunArgs) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let input = Arc::new(Input::open_as(&args.workload, &args.input.trace.args())?);

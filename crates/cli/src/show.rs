@@ -38,7 +38,6 @@ pub struct ShowArgs {
 const STAND_IN_NOTE: &str = "A stand-in has the mix, lengths, footprints, update ratio and mean rate of \
     the trace it is named after, and nothing of its order, bursts or phases.";
 
-/// Runs the command.
 pub fn show(args: &ShowArgs) -> Result<()> {
     let name = args.name.as_str();
     let shipped = Library::new();

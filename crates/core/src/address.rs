@@ -15,7 +15,7 @@ impl Ppa {
     pub const fn new(block: SuperblockId, slot: u32) -> Ppa {
         Ppa(((block.0 as u64) << 32) | slot as u64)
     }
-    /// Its superblock.
+    /// The superblock that the slot lies in.
     pub const fn block(self) -> SuperblockId {
         SuperblockId((self.0 >> 32) as u32)
     }
@@ -36,7 +36,7 @@ pub struct SuperblockId(pub u32);
 /// A multi-plane page of a die: the same wordline and page type on each plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct PageAddr {
-    /// The die.
+    /// The die that senses or programs the page, on all its planes at once.
     pub die: DieId,
     /// The superblock, which is also the block index in each plane.
     pub block: SuperblockId,

@@ -65,7 +65,7 @@ pub enum OpClass {
     Program,
     /// Programs of moved data.
     MoveProgram,
-    /// Erases.
+    /// Erases of a die's part of a superblock, whoever has emptied it.
     Erase,
 }
 
@@ -88,7 +88,7 @@ impl OpClass {
     }
 }
 
-/// One flash operation.
+/// An operation that the firmware issues to one die. Its outcome comes back as a [`FlashEvent`] under its tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlashOp {
     /// Echoed in every event of the operation.
@@ -103,7 +103,7 @@ pub struct FlashOp {
     pub class: OpClass,
     /// When it entered the queue of its die.
     pub queued: Ns,
-    /// What to do.
+    /// What the die does, with its address and its buffers.
     pub kind: FlashKind,
 }
 
@@ -114,7 +114,7 @@ pub enum FlashKind {
     Read {
         /// Superblock. The read senses its block on each plane that has a wanted codeword.
         block: SuperblockId,
-        /// Wordline.
+        /// Wordline within the block; every string counts.
         wordline: u16,
         /// Page of the wordline.
         page: PageType,
@@ -123,11 +123,11 @@ pub enum FlashKind {
         /// Codewords to transfer and decode: bit `plane * codewords_per_page + codeword`. A plane is sensed
         /// if one of its bits is set. Each codeword fails on its own.
         wanted: u64,
-        /// Read levels.
+        /// Levels that cells are compared with: offsets from the factory default, or the oracle's best.
         levels: Levels,
         /// How long to sense.
         timing: SenseTiming,
-        /// What is sensed.
+        /// Hard decision, soft senses, or a count of the cells that conduct at one level.
         mode: SenseMode,
         /// First buffer of the multi-plane page. The slot at `plane * slots_per_page + slot` lands in
         /// `buf.slot` of that index once all its wanted codewords are decoded.
@@ -135,9 +135,9 @@ pub enum FlashKind {
     },
     /// Program all pages of a wordline on all planes at once.
     Program {
-        /// Block.
+        /// Superblock. Its block on each plane of the die is programmed.
         block: SuperblockId,
-        /// Wordline.
+        /// Wordline within the block. Wordlines are programmed in order.
         wordline: u16,
         /// Buffer of the first slot of the wordline over all dies, in fill order. Slot `i` of the superblock
         /// lies in `buf.slot(i - wordline * slots per wordline)`.
@@ -145,7 +145,7 @@ pub enum FlashKind {
     },
     /// Erase a block on all planes. It is programmed in `mode` afterwards.
     Erase {
-        /// Block.
+        /// Superblock. Its block on each plane of the die is erased.
         block: SuperblockId,
         /// Cell mode after the erase.
         mode: CellMode,
@@ -261,7 +261,7 @@ pub enum FlashEvent {
     ArrayFree {
         /// The operation that occupied them.
         tag: Tag,
-        /// The die.
+        /// The die that may be issued its next operation.
         die: DieId,
         /// The planes that are free, one bit each. [`ALL_PLANES`], except after a read on a chip whose planes
         /// read independently.
@@ -269,14 +269,14 @@ pub enum FlashEvent {
     },
     /// The program or erase has stopped; the array is free for reads.
     Suspended {
-        /// The suspended operation.
+        /// Tag of the program or erase that has stopped.
         tag: Tag,
         /// Time that the operation still needs.
         remaining: Ns,
     },
     /// A hard or soft read has been decoded.
     Decoded {
-        /// The read.
+        /// Tag of the read, or of the step of a pipelined read.
         tag: Tag,
         /// Codewords that failed to decode, a subset of those wanted.
         failed: u64,
@@ -293,7 +293,7 @@ pub enum FlashEvent {
     },
     /// A ones-count has arrived.
     Ones {
-        /// The read.
+        /// Tag of the read that counted.
         tag: Tag,
         /// Cells that conduct at the level, over all planes sensed.
         count: u32,
@@ -302,14 +302,14 @@ pub enum FlashEvent {
     },
     /// A program has ended.
     Programmed {
-        /// The program.
+        /// Tag of the program of one die.
         tag: Tag,
         /// Whether the program verified.
         ok: bool,
     },
     /// An erase has ended.
     Erased {
-        /// The erase.
+        /// Tag of the erase of one die.
         tag: Tag,
         /// Whether the erase verified.
         ok: bool,

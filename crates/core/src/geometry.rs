@@ -5,7 +5,7 @@ use crate::{CellMode, DieId, PageAddr, PageType, Ppa, SuperblockId};
 /// Physical build of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Channels.
+    /// Channels of the drive. Dies are numbered across them: die `d` is on channel `d % channels`.
     pub channels: u16,
     /// Chips (packages) on a channel.
     pub chips_per_channel: u16,
@@ -79,6 +79,7 @@ impl Geometry {
         self.slots_per_row() * self.data_dies() as u32
     }
     /// Slots of a superblock in cell mode `mode`.
+    #[inline]
     pub const fn slots_per_superblock(&self, mode: CellMode) -> u32 {
         self.slots_per_stripe() * mode.bits() as u32 * self.wordlines_per_block as u32
     }
@@ -106,7 +107,7 @@ impl Divisor {
             reciprocal: u64::MAX / by,
         }
     }
-    /// The divisor.
+    /// The divisor that [`Divisor::new`] was given.
     #[inline]
     pub const fn get(self) -> u64 {
         self.by
@@ -133,7 +134,7 @@ impl Divisor {
 /// sense reads. Its slots are counted plane by plane. Names of functions and fields call it a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// The geometry.
+    /// What the counts are derived from.
     pub geometry: Geometry,
     slots_per_page: Divisor,
     slots_per_row: Divisor,

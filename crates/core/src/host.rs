@@ -9,7 +9,7 @@ pub struct CommandId(pub u32);
 pub enum HostOp {
     /// Return the last version written.
     Read,
-    /// Write data.
+    /// Store data as the last version of each sector.
     Write,
     /// Deallocate: later reads return zeros.
     Trim,
@@ -17,12 +17,12 @@ pub enum HostOp {
     Flush,
 }
 
-/// A host command.
+/// A command of the host, as the controller has fetched it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostCommand {
     /// Echoed in the completion.
     pub id: CommandId,
-    /// What to do.
+    /// Operation on the range of bytes that the command names.
     pub op: HostOp,
     /// The host-side client that issues it. Sequential streams are detected among the commands of one client.
     pub client: u16,

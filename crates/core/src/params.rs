@@ -11,18 +11,18 @@ pub struct Param {
     pub kind: ParamKind,
 }
 
-/// Kinds of parameters.
+/// What values a parameter takes, and which one it has unless it is set.
 #[derive(Clone, Copy, Debug)]
 pub enum ParamKind {
     /// A whole number with a unit: `ns` (written `5h`, `20us`), `permille`, `blocks`, ...
     Number {
         /// Unit of the stored number.
         unit: &'static str,
-        /// Default.
+        /// Value unless it is set.
         default: i64,
-        /// Smallest allowed.
+        /// Least value that is accepted.
         min: i64,
-        /// Largest allowed.
+        /// Greatest value that is accepted.
         max: i64,
     },
     /// One of a list of words, stored as its index. The default is the first word.
@@ -47,7 +47,7 @@ impl Param {
         };
         Param { key, doc, kind }
     }
-    /// A flag.
+    /// A parameter that is on or off.
     pub const fn flag(key: &'static str, doc: &'static str, default: bool) -> Param {
         let kind = ParamKind::Flag(default);
         Param { key, doc, kind }
@@ -75,7 +75,7 @@ impl Param {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Does nothing that a plain drive does not do.
-    Null,
+    Baseline,
     /// Could be built into a product.
     Scheme,
     /// Uses knowledge that no firmware has.
@@ -131,7 +131,7 @@ pub enum Order {
     Below(&'static str, &'static str),
 }
 
-/// A scheme.
+/// A scheme's record: everything that help, configuration and tests know of the scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
     /// Name, as in `--scheme axis=name`.
@@ -146,7 +146,7 @@ pub struct Scheme {
     pub needs: &'static [Need],
     /// How its parameters have to compare.
     pub ordered: &'static [Order],
-    /// Its parameters.
+    /// Parameters, in the order in which [`Values`] has their values.
     pub params: &'static [Param],
 }
 
@@ -170,7 +170,7 @@ pub struct Axis {
     pub name: &'static str,
     /// What the axis decides, in one line.
     pub summary: &'static str,
-    /// Its schemes, the null first.
+    /// Its schemes, the baseline first.
     pub schemes: &'static [Scheme],
 }
 

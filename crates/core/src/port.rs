@@ -8,7 +8,7 @@ use crate::{
 /// The spare area of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spare {
-    /// The logical page.
+    /// The logical page that the slot holds a version of.
     pub lpn: Lpn,
     /// Sequence number of the write. Every slot that comes in from the host gets the next number; copies keep
     /// theirs. The highest number of a logical page marks its last version.
@@ -76,7 +76,7 @@ pub trait Ports: Accounting {
 pub trait Arena: InitialContents {
     /// The memory. Its initial contents are arbitrary.
     fn bytes(&self) -> &[u8];
-    /// The memory, mutable.
+    /// The same memory, to be written.
     fn bytes_mut(&mut self) -> &mut [u8];
 }
 

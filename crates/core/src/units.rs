@@ -10,22 +10,22 @@ pub struct Ns(pub u64);
 impl Ns {
     /// The start of time.
     pub const ZERO: Ns = Ns(0);
-    /// Never.
+    /// Later than any event: the time of what is not due.
     pub const MAX: Ns = Ns(u64::MAX);
 
-    /// `us` microseconds.
+    /// A span given in microseconds.
     pub const fn from_us(us: u64) -> Ns {
         Ns(us * 1_000)
     }
-    /// `ms` milliseconds.
+    /// A span given in milliseconds.
     pub const fn from_ms(ms: u64) -> Ns {
         Ns(ms * 1_000_000)
     }
-    /// `s` seconds.
+    /// A span given in seconds.
     pub const fn from_s(s: u64) -> Ns {
         Ns(s * 1_000_000_000)
     }
-    /// `h` hours.
+    /// A span given in hours.
     pub const fn from_h(h: u64) -> Ns {
         Ns::from_s(h * 3_600)
     }

@@ -15,7 +15,7 @@ pub const MAX_FACTORY: usize = 64;
 /// factory default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoltageTables {
-    /// The cell mode.
+    /// The cell mode whose levels these are: each mode has tables of its own.
     pub mode: CellMode,
     /// `page_of_valley[k]` is the page type that valley `k + 1` belongs to.
     pub page_of_valley: [u8; MAX_VALLEYS],
@@ -112,9 +112,9 @@ impl VoltageTables {
 /// A line in 16.16 fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Line {
-    /// Value at zero.
+    /// Value at zero, in units of 2^-16.
     pub intercept: i32,
-    /// Slope per unit.
+    /// Rise a unit, in units of 2^-16.
     pub slope: i32,
 }
 
@@ -134,14 +134,14 @@ impl Line {
 /// A parabola in 16.16 fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Parabola {
-    /// Its linear part.
+    /// Value at zero and linear coefficient.
     pub line: Line,
-    /// Quadratic coefficient.
+    /// Quadratic coefficient, in units of 2^-16.
     pub square: i32,
 }
 
 impl Parabola {
-    /// The identity.
+    /// The parabola that returns what it is given.
     pub const IDENTITY: Parabola = Parabola {
         line: Line::IDENTITY,
         square: 0,
@@ -198,7 +198,7 @@ impl BlockGroups {
             retention_bins: edges_tenth_h.len() as u8,
         }
     }
-    /// Number of groups.
+    /// Groups: P/E bins times retention bins.
     pub const fn len(&self) -> usize {
         self.pe_bins as usize * self.retention_bins as usize
     }

@@ -55,7 +55,7 @@ impl CycleDamage {
 /// Damage of a block so far, in cycles of the mode that a drive's superblocks start in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Damage {
-    /// Whole cycles.
+    /// Whole cycles, rounded down.
     pub cycles: u32,
     /// Thousandths of a cycle beyond, below 1,000.
     pub milli: u16,

@@ -7,7 +7,7 @@ use crate::hardware::charge::NsByCause;
 /// A command, as the host submits it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Submission {
-    /// What to do.
+    /// Read, write, trim or flush.
     pub op: HostOp,
     /// First byte, a multiple of 512.
     pub offset_bytes: u64,
@@ -33,7 +33,7 @@ pub struct Completed<'a> {
     pub since: Ns,
     /// When it reached the host. Its latency is the time from `since`.
     pub at: Ns,
-    /// How it ended.
+    /// Whether the command did what it asked for, or why not.
     pub status: Status,
     /// Latency by cause (ns).
     pub ns_by_cause: &'a NsByCause,

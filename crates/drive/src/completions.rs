@@ -5,7 +5,7 @@ use crate::commands::Completed;
 /// The digest. Completions are folded into it eight bytes at a time, with the constants of FNV-1a.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest {
-    /// Number of completions.
+    /// Completions that were folded into `hash`.
     pub count: u64,
     /// Hash over all completions in the order in which they reached the host. For each: number, operation,
     /// client, address and length (bytes), times of submission and completion (ns), status, and the time by
@@ -18,7 +18,6 @@ pub struct Digest {
 pub(crate) struct Completions(Option<Digest>);
 
 impl Completions {
-    /// Starts the digest.
     pub(crate) fn start(&mut self) {
         self.0 = Some(Digest {
             count: 0,

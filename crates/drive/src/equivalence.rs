@@ -17,7 +17,7 @@ const SMALL: &[&str] = &[
     "chip.array.layers=4",
     "capacity=256 MiB",
     "chip.failures.factory_bad=0 %",
-    // One mechanism is tested at a time: the null of each axis where the drive has another scheme.
+    // One mechanism is tested at a time: the baseline of each axis where the drive has another scheme.
     "schemes.suspend=none",
     "schemes.wear=none",
     "schemes.read_recovery=none",

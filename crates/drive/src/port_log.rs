@@ -6,9 +6,9 @@ use firstread_core::{FlashEvent, FlashOp, HostCommand, Ns, Status, Tag};
 /// One call through a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortCall {
-    /// Time.
+    /// By the clock of the drive.
     pub at: Ns,
-    /// The call.
+    /// What passed: a call of the firmware, an event or a command that it was told.
     pub what: PortCallKind,
 }
 

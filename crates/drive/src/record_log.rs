@@ -5,7 +5,6 @@ use firstread_firmware::log::Record;
 /// Maximum number of records. When it is reached, the older half is dropped.
 const MOST: usize = 1 << 16;
 
-/// The log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecordLog {
     records: Vec<Record>,

@@ -29,7 +29,7 @@ pub struct LastSuperblocks {
     pub pe_cycles: u32,
 }
 
-/// The requested state.
+/// The state that a drive is asked to be in when a run begins.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DriveState {
     /// Time since the end of the fill, with power on: of the youngest and of the oldest superblock.

@@ -24,6 +24,7 @@ use crate::profile::DriveProfile;
 
 /// Why there are no tables.
 #[derive(Clone, PartialEq, Debug, Error)]
+#[allow(missing_docs, reason = "an error's message says what its values are")]
 pub enum TableError {
     /// The chip's profile does not yield a medium.
     #[error("chip profile: {0}")]
@@ -34,7 +35,6 @@ pub enum TableError {
     /// A shipped table does not parse.
     #[error("profiles/tables/{file}: {fault}; make it anew with cargo xtask characterize")]
     Shipped {
-        /// Its file.
         file: String,
         /// What is wrong with it.
         fault: ShippedFault,
@@ -43,6 +43,7 @@ pub enum TableError {
 
 /// Why a table of `profiles/tables` does not parse.
 #[derive(Clone, PartialEq, Debug, Error)]
+#[allow(missing_docs, reason = "an error's message says what its values are")]
 pub enum ShippedFault {
     /// The text is no TOML.
     #[error(transparent)]
@@ -55,29 +56,20 @@ pub enum ShippedFault {
     Missing(String),
     /// A value is no number, or one that is out of range.
     #[error("{key} has {value}, which is no number or out of range")]
-    NotANumber {
-        /// The key.
-        key: String,
-        /// The value.
-        value: toml::Value,
-    },
+    NotANumber { key: String, value: toml::Value },
     /// A value or an element of it is no array.
     #[error("{0} is no array, or has an element that is none")]
     NotAnArray(String),
     /// A row has another number of numbers.
     #[error("{key} has {given} numbers, not {wanted}")]
     Numbers {
-        /// The key.
         key: String,
-        /// Numbers given.
         given: usize,
-        /// Numbers wanted.
         wanted: usize,
     },
     /// A list has another number of rows.
     #[error("{key} has not {rows}")]
     Rows {
-        /// The key.
         key: String,
         /// What rows there are to be.
         rows: &'static str,

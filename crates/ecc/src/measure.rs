@@ -85,7 +85,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Trials of `code`.
+    /// Trials of `code`, whose buffers later trials use again.
     pub fn new(code: &Ldpc) -> Trial {
         let zero = alloc::vec![0; code.codeword_words()];
         let encoder = Encoder::new(code);

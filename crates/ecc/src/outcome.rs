@@ -65,7 +65,7 @@ pub struct Point {
     pub score: u32,
     /// The errors that were drawn.
     pub weights: SoftWeights,
-    /// The outcomes.
+    /// How many codewords with this score were decoded, and how that ended.
     pub decode_counts: DecodeCounts,
 }
 
@@ -74,7 +74,7 @@ pub struct Point {
 pub struct TableError {
     /// Line number, from 1.
     pub line: u32,
-    /// The error.
+    /// What the line has that a table cannot have.
     pub what: TableFault,
 }
 

@@ -39,7 +39,7 @@ pub struct DriveConfig {
     pub filled_slots: u64,
     /// P/E cycles that the chip is rated for. Schemes know them; what fails follows from [`super::Faults`] alone.
     pub rated_pe_cycles: u32,
-    /// The schemes.
+    /// The schemes under test, one of each axis.
     pub schemes: SchemeChoices,
     /// How the write buffer appears to the host.
     pub write_cache: WriteCache,
@@ -58,6 +58,7 @@ pub struct DriveConfig {
 /// Why a drive cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "an error's message says what its values are")]
 pub enum ConfigError {
     /// A number of the geometry is zero, or does not divide what it has to.
     #[error("the geometry has no {0}")]
@@ -65,7 +66,6 @@ pub enum ConfigError {
     /// The superblocks do not hold the capacity and what every drive keeps.
     #[error("a capacity of {capacity_slots} slots; {superblocks} superblocks hold {most} at most")]
     Capacity {
-        /// Capacity in slots.
         capacity_slots: u64,
         /// Superblocks of the drive.
         superblocks: u32,
@@ -75,9 +75,7 @@ pub enum ConfigError {
     /// More pages are filled than there are.
     #[error("{filled_slots} slots are filled of {capacity_slots}")]
     Filled {
-        /// Filled slots.
         filled_slots: u64,
-        /// Capacity in slots.
         capacity_slots: u64,
     },
     /// No command may be in flight.
@@ -192,7 +190,7 @@ impl DriveConfig {
         }
     }
 
-    /// Capacity in bytes.
+    /// Bytes that the host sees: a slot for each logical page.
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_slots * u64::from(self.geometry.slot_bytes)
     }

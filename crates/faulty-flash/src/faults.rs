@@ -13,7 +13,7 @@ use firstread_core::{DieId, PageType, SuperblockId};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Address {
-    /// The die.
+    /// The die; every die where it is none.
     pub die: Option<DieId>,
     /// The superblock: the block of this number on every plane of a die.
     pub block: Option<SuperblockId>,
@@ -92,7 +92,7 @@ pub struct When {
 }
 
 impl When {
-    /// Never.
+    /// No operation fails.
     pub fn never() -> When {
         When::default()
     }
@@ -169,7 +169,7 @@ impl PowerCuts {
             script: Vec::new(),
         }
     }
-    /// One power cut.
+    /// A single cut of the power, and none in the recovery that follows.
     pub fn at(cut: Cut) -> PowerCuts {
         PowerCuts {
             script: vec![cut],
@@ -213,6 +213,6 @@ pub struct Faults {
     pub stuck_dies: When,
     /// How long a die is stuck (ns); for ever where it is none. An event takes 100 ns here.
     pub stuck_ns: Option<u64>,
-    /// Power cuts.
+    /// When the power is cut.
     pub power_cuts: PowerCuts,
 }

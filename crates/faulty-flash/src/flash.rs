@@ -56,7 +56,6 @@ struct Pending {
 
 #[derive(Debug, Clone, Default)]
 struct Die {
-    /// Planes in use.
     busy: u8,
     /// The program or erase that is suspended, and how often it has been.
     suspended: Option<(FlashOp, u16)>,
@@ -149,7 +148,7 @@ impl Flash {
         }
     }
 
-    /// Its geometry.
+    /// Dies, planes, blocks and pages that there are.
     pub fn geometry(&self) -> Geometry {
         self.layout.geometry
     }
@@ -157,7 +156,7 @@ impl Flash {
     pub fn injected(&self) -> Injected {
         self.injected
     }
-    /// Operations under way.
+    /// Operations that were issued and have not ended.
     pub fn in_flight(&self) -> usize {
         self.pending.len()
     }
@@ -732,7 +731,6 @@ impl Flash {
     }
 }
 
-/// Where `op` is.
 fn address(op: &FlashOp) -> Address {
     let die = Address::die(op.die);
     match op.kind {

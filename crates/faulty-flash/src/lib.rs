@@ -22,7 +22,7 @@
 //!
 //! Operations end in an order that chance draws, each an event of 100 ns, so that a trial meets orders that no timing of
 //! one chip would show. What it does not have: read voltages and a cache register, so axes `read_levels` and `retry` have
-//! their nulls; and bytes, for which the spare area of each slot stands, its page and sequence number.
+//! their baselines; and bytes, for which the spare area of each slot stands, its page and sequence number.
 
 mod bug;
 mod config;

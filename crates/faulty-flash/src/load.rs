@@ -18,9 +18,9 @@ pub struct Load {
     pub reads: u32,
     /// Reads of one slot that go on where the last one ended.
     pub sequential_reads: u32,
-    /// Trims.
+    /// Trims of such lengths and places.
     pub trims: u32,
-    /// Flushes.
+    /// Flushes of the whole drive.
     pub flushes: u32,
     /// Moves of one page and changes of a superblock's cell mode, as refresh and conversion ask for them.
     pub moves: u32,

@@ -103,7 +103,7 @@ impl Model {
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
-    /// Commands in flight.
+    /// Commands that were submitted and have not completed.
     pub fn in_flight(&self) -> u32 {
         self.commands.len() as u32
     }

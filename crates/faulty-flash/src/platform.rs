@@ -17,7 +17,7 @@ use super::violation::Violation;
 /// ([`Platform::take_violation`]), and whoever drives the firmware asks for it between two calls.
 #[derive(Debug)]
 pub struct Platform {
-    /// The flash.
+    /// The dies and what they hold.
     pub flash: Flash,
     /// What the host may read.
     pub model: Model,

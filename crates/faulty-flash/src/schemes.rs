@@ -8,10 +8,10 @@ use firstread_firmware::policy::{AXES, Schemes, Setup};
 use firstread_workload::nearest;
 use thiserror::Error;
 
-/// Axes whose schemes need what this flash does not have, read voltages or a cache register: they have their null.
+/// Axes whose schemes need what this flash does not have, read voltages or a cache register: they have their baseline.
 const NOT_SIMULATED: [&str; 2] = ["read_levels", "retry"];
 
-/// A scheme of each axis with its parameters. Axes that are not named have their null.
+/// A scheme of each axis with its parameters. Axes that are not named have their baseline.
 ///
 /// As text: `AXIS=SCHEME` and `AXIS.KEY=VALUE`, apart by spaces, with values in the unit of the scheme's record.
 ///
@@ -51,7 +51,7 @@ pub enum SchemeError {
     /// A value is not in the range of its parameter.
     #[error("`{text}` is not a value of `{key}`: expected {expected}")]
     Value {
-        /// The parameter: `wear.spread`.
+        /// Axis and parameter: `wear.spread`.
         key: String,
         /// As written.
         text: String,
@@ -60,7 +60,7 @@ pub enum SchemeError {
     },
     /// The scheme needs what the faulty flash does not have.
     #[error(
-        "axis `{0}` has its null here: the faulty flash has neither read voltages nor a cache register"
+        "axis `{0}` has its baseline here: the faulty flash has neither read voltages nor a cache register"
     )]
     NotSimulated(&'static str),
 }
@@ -106,11 +106,11 @@ fn values_of(axis: &Axis, scheme: &Scheme) -> Vec<i64> {
 }
 
 impl Default for SchemeChoices {
-    /// The null of every axis.
+    /// The baseline of every axis.
     fn default() -> SchemeChoices {
-        let null = |axis: &Axis| (0, values_of(axis, &axis.schemes[0]));
+        let baseline = |axis: &Axis| (0, values_of(axis, &axis.schemes[0]));
         SchemeChoices {
-            chosen: AXES.iter().map(null).collect(),
+            chosen: AXES.iter().map(baseline).collect(),
         }
     }
 }
@@ -237,7 +237,7 @@ impl FromStr for SchemeChoices {
 }
 
 impl fmt::Display for SchemeChoices {
-    /// The schemes that are not their axis's null, as they are read.
+    /// The schemes that are not their axis's baseline, as they are read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();
         for (axis, scheme, values) in self.each() {
@@ -285,7 +285,10 @@ mod tests {
                 "no parameter `wear.spred`; the nearest is `spread`",
             ),
             ("wear=static wear.spread=0", "expected 1 to 1000000 P/E"),
-            ("read_levels=ct-qlc", "axis `read_levels` has its null here"),
+            (
+                "read_levels=ct-qlc",
+                "axis `read_levels` has its baseline here",
+            ),
         ] {
             let error = text.parse::<SchemeChoices>().unwrap_err().to_string();
             assert!(error.contains(message), "{error}");

@@ -40,7 +40,7 @@ const AUDIT_EVERY: u64 = 500;
 pub struct Trial {
     /// The drive with its schemes.
     pub drive: DriveConfig,
-    /// What goes wrong.
+    /// What goes wrong, and when.
     pub faults: Faults,
     /// What is asked of the drive.
     pub load: Load,
@@ -70,7 +70,7 @@ pub enum TrialError {
         step: u64,
         /// The schemes of the drive.
         schemes: String,
-        /// What was found.
+        /// The contract that was broken.
         violation: Violation,
     },
 }
@@ -91,7 +91,7 @@ pub enum TrialEnd {
 /// What a trial did and found in order.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How it ended.
+    /// Whether the load was done, or why the trial ended before.
     pub end: TrialEnd,
     /// Steps of the load that were done.
     pub steps: u64,
@@ -113,7 +113,7 @@ pub struct Summary {
     pub power_cuts: PowerCutCounts,
     /// P/E cycles of the least and the most worn superblock that is not retired.
     pub pe_cycles: (u32, u32),
-    /// The firmware's counters.
+    /// What the firmware counted, over all power cuts.
     pub counters: Counters,
 }
 
@@ -171,7 +171,7 @@ impl fmt::Display for Summary {
 }
 
 impl Default for Trial {
-    /// 4000 steps on the default drive, the null of every axis, without a fault.
+    /// 4000 steps on the default drive, the baseline of every axis, without a fault.
     fn default() -> Trial {
         Trial {
             drive: DriveConfig::default(),
@@ -335,7 +335,7 @@ fn check_statuses(drive: &FaultyDrive) -> Result<(), Violation> {
     }
     let refuses = drive.may_refuse_writes();
     let refused = drive.ended_as(Status::WriteProtected);
-    let counted = drive.firmware.counters().writes_refused_at_bound;
+    let counted = drive.firmware.counters().writes_refused;
     // A power cut loses refusals on their way.
     if refused > counted {
         return Err(Violation::RefusalsMiscounted { refused, counted });

@@ -1,4 +1,5 @@
 //! What a checker found.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use firstread_core::{FlashOp, HostCommand, Lpn, Spare, Status, SuperblockId, Tag};
 use firstread_firmware::ftl::Inconsistency;
@@ -14,7 +15,6 @@ pub enum Violation {
         lpn.0
     )]
     StaleRead {
-        /// The logical page.
         lpn: Lpn,
         /// Version that was read: its sequence number; none for zeros.
         read: Option<u64>,
@@ -27,7 +27,6 @@ pub enum Violation {
         lpn.0
     )]
     LostInPowerCut {
-        /// The logical page.
         lpn: Lpn,
         /// Version that was read; none for zeros.
         read: Option<u64>,
@@ -36,48 +35,33 @@ pub enum Violation {
     },
     /// A read returned data of another page, or of no page.
     #[error("page {} was read as {got:?}: data of another page, or never written", lpn.0)]
-    WrongData {
-        /// The logical page.
-        lpn: Lpn,
-        /// What was read.
-        got: Spare,
-    },
+    WrongData { lpn: Lpn, got: Spare },
     /// A map page that came from flash is not its last version.
     #[error("map page {} was read as {got:?}, and its last version is {last}", page.0)]
     StaleMapPage {
         /// The map page, numbered past the pages of the host.
         page: Lpn,
-        /// What was read.
         got: Option<Spare>,
         /// Sequence number of its last version.
         last: u64,
     },
     /// A read failed though no codeword of its pages has ever failed to decode.
     #[error("{command:?} ended as uncorrectable, and every sense of its pages was decoded")]
-    FalseUncorrectable {
-        /// The read.
-        command: HostCommand,
-    },
+    FalseUncorrectable { command: HostCommand },
     /// A command was acknowledged that has not done all that it says.
     #[error("{command:?} was acknowledged without page {}", lpn.0)]
     NotDone {
-        /// The command.
         command: HostCommand,
         /// A page that it has not read, written or trimmed.
         lpn: Lpn,
     },
     /// A command ended twice, or was never submitted.
     #[error("{command:?} ended, and is not in flight")]
-    NotInFlight {
-        /// The command.
-        command: HostCommand,
-    },
+    NotInFlight { command: HostCommand },
     /// A command ended with a status that this drive has no reason for.
     #[error("{command:?} ended with {status:?}")]
     UnexpectedStatus {
-        /// The command.
         command: HostCommand,
-        /// Its status.
         status: Status,
     },
     /// More writes were refused because of the wear of an area than are counted.
@@ -91,7 +75,6 @@ pub enum Violation {
     /// Commands wait, flash has nothing to do, and the firmware asks for nothing.
     #[error("{commands} commands wait and nothing is under way:\n{state}")]
     CommandsNeverEnd {
-        /// How many.
         commands: u32,
         /// The firmware's state, for people.
         state: String,
@@ -99,7 +82,6 @@ pub enum Violation {
     /// Flash is busy without end though no command waits, or none of those that wait ends.
     #[error("flash does not come to rest after {events} events:\n{state}")]
     NeverRests {
-        /// Events since then.
         events: u64,
         /// The firmware's state, for people.
         state: String,
@@ -109,24 +91,18 @@ pub enum Violation {
     Illegal {
         /// What is wrong with it.
         why: Illegal,
-        /// The operation.
         op: FlashOp,
     },
     /// A call of the ports names a read that there is none of.
     #[error("{tag:?} is no read in flight")]
-    NoSuchRead {
-        /// The tag.
-        tag: Tag,
-    },
+    NoSuchRead { tag: Tag },
     /// A superblock is erased that holds the only copy of the last version of a page.
     #[error(
         "superblock {} is erased, and holds the only copy of page {} in its last version {version}",
         block.0, lpn.0
     )]
     ErasedValidData {
-        /// The superblock.
         block: SuperblockId,
-        /// The logical page.
         lpn: Lpn,
         /// Sequence number of its last version.
         version: u64,
@@ -139,7 +115,6 @@ pub enum Violation {
         "{retired} superblocks are retired and {replaced} blocks replaced after {failures} failures"
     )]
     SpareLeaked {
-        /// Superblocks retired.
         retired: u64,
         /// Blocks of one die that were replaced.
         replaced: u64,
@@ -148,17 +123,13 @@ pub enum Violation {
     },
     /// Nothing is under way, and a superblock is still being erased or read.
     #[error("superblock {} is being erased or read, though nothing is under way", block.0)]
-    NotAtRest {
-        /// The superblock.
-        block: SuperblockId,
-    },
+    NotAtRest { block: SuperblockId },
     /// The drive takes no more writes though nothing has failed and the power was never cut.
     #[error("the drive has reached its end of life, though nothing has failed")]
     EndOfLifeWithoutFailure,
     /// After a recovery more valid slots lie in the superblock that is being emptied than before the power cut.
     #[error("{after} slots are valid in superblock {}, and {before} were before the power cut", block.0)]
     WorkUndone {
-        /// The superblock.
         block: SuperblockId,
         /// Valid slots before the power cut.
         before: u32,
@@ -167,11 +138,7 @@ pub enum Violation {
     },
     /// The emergency dump or the recovery allocated memory.
     #[error("an emergency dump or a recovery allocated memory {allocations} times")]
-    Allocated {
-        /// How often.
-        allocations: u64,
-    },
-    /// The firmware panicked.
+    Allocated { allocations: u64 },
     #[error("the firmware panicked: {0}")]
     Panicked(String),
 }

@@ -63,7 +63,6 @@ pub(crate) struct Replaced {
     pub(crate) mark: bool,
 }
 
-/// The cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     entries: Box<[Entry]>,
@@ -102,7 +101,6 @@ impl Cache {
         }
     }
 
-    /// Number of entries.
     pub(crate) fn len(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -242,7 +240,6 @@ impl Cache {
         }
     }
 
-    /// Frees entry `e`.
     pub(crate) fn remove(&mut self, e: u32) {
         if self.entries[e as usize].state != EntryState::Pending {
             self.unlink(e);

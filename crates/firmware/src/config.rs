@@ -39,7 +39,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// Capacity in bytes.
     #[inline]
     pub(crate) fn capacity_bytes(&self) -> u64 {
         self.capacity_slots * u64::from(self.geometry.slot_bytes)
@@ -69,7 +68,7 @@ pub struct Turns {
 pub struct ChangeTimes {
     /// Programs of all pages of a wordline.
     pub program: [Ns; CellMode::ALL.len()],
-    /// Erases.
+    /// Erases of a block on all planes at once.
     pub erase: [Ns; CellMode::ALL.len()],
 }
 

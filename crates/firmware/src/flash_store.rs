@@ -116,7 +116,7 @@ impl<M: Arena> FlashStore<M> {
 
     /// Continues after a recovery: repeats the erases that were under way, and issues programs that waited.
     pub(crate) fn restart(&mut self, now: Ns, ports: &mut impl Out) {
-        self.place.look_at_areas(&self.shared);
+        self.place.look_at_regions(&self.shared);
         for block in self.place.restart(&mut self.shared) {
             self.erase_dies(now, block, ports);
         }

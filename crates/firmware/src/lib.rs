@@ -47,7 +47,7 @@ use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
 use lower_layers::LowerLayers;
-use observe::{Counters, Heat, SuperblockTable};
+use observe::{Counters, Heat, Regions, SuperblockTable};
 use policy::area::Areas;
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
@@ -93,16 +93,17 @@ impl<M: Arena> Firmware<M> {
         let buffers = Buf(jobs.len() * geometry.slots_per_row());
         let cache = buffers.slot(plan.all_slot_buffers());
         let blocks = geometry.blocks_per_plane;
-        let low_from = schemes.area.low_from();
+        let declared = schemes.area.region().map(|region| region.first);
+        let regions = Regions::new(blocks, declared);
         let by_area = (schemes.area, schemes.wear);
-        Firmware {
+        let mut firmware = Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(
                 &config,
                 schemes.gc_victim,
                 schemes.cell_mode,
                 schemes.refresh,
-                low_from.is_some(),
+                declared.is_some(),
             ),
             lower: LowerLayers {
                 pager,
@@ -111,7 +112,7 @@ impl<M: Arena> Firmware<M> {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
-                    place: Place::new(&config, map_pages, plan, by_area, buffers),
+                    place: Place::new(&config, map_pages, plan, by_area, &regions, buffers),
                     read: Read::new(
                         config.mode,
                         schemes.read_levels,
@@ -119,10 +120,13 @@ impl<M: Arena> Firmware<M> {
                         schemes.read_recovery,
                         schemes.other_modes,
                     ),
-                    shared: Shared::new(config, low_from, schemes.suspend, jobs),
+                    shared: Shared::new(config, regions, schemes.suspend, jobs),
                 },
             },
-        }
+        };
+        let FlashStore { place, shared, .. } = &mut firmware.lower.store;
+        place.space.pools.assign(&mut shared.blocks);
+        firmware
     }
 
     /// A host command. Its id is below `max_commands` and not in flight.
@@ -136,7 +140,7 @@ impl<M: Arena> Firmware<M> {
         self.submitted(now, command, ports);
     }
 
-    /// A flash event.
+    /// A die or its decoder has an outcome: the second of the four entry points.
     #[inline]
     pub fn complete<P: Ports<Record = Record>>(
         &mut self,
@@ -228,7 +232,7 @@ impl<M: Arena> Firmware<M> {
     pub fn heat(&self) -> &Heat {
         &self.lower.store.shared.heat
     }
-    /// The superblock table.
+    /// What each superblock is used for and holds, and how worn it is.
     pub fn blocks(&self) -> &SuperblockTable {
         &self.lower.store.shared.blocks
     }

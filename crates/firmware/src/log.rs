@@ -1,4 +1,8 @@
 //! Records of background work.
+#![allow(
+    missing_docs,
+    reason = "a record names the group or superblock that it is about"
+)]
 
 use firstread_core::{CellMode, LevelOffsets, Ns, SuperblockId};
 
@@ -7,7 +11,6 @@ use firstread_core::{CellMode, LevelOffsets, Ns, SuperblockId};
 pub struct Record {
     /// Time of the event.
     pub at: Ns,
-    /// The event.
     pub what: What,
 }
 
@@ -16,7 +19,6 @@ pub struct Record {
 pub enum What {
     /// The active entries of a group were chosen from the factory table at start-up.
     Populated {
-        /// The group.
         group: u8,
         /// Chosen factory entries, best first.
         entries: [u8; 3],
@@ -25,14 +27,12 @@ pub enum What {
     },
     /// A group was entered for the first time and inherited the entries of another group.
     Inherited {
-        /// The group.
         group: u8,
         /// The group that the entries come from.
         from: u8,
     },
     /// The entries of a group were tested on sample pages.
     Verified {
-        /// The group.
         group: u8,
         /// Superblocks sampled; the second may equal the first.
         blocks: [SuperblockId; 2],
@@ -43,14 +43,12 @@ pub enum What {
     },
     /// The entries of a group were reordered.
     Sorted {
-        /// The group.
         group: u8,
         /// Old positions, in the new order.
         order: [u8; 3],
     },
     /// The valleys of a group were searched, and its entries replaced.
     Tracked {
-        /// The group.
         group: u8,
         /// Window moves, summed over all sentinels.
         iterations: u16,
@@ -61,14 +59,12 @@ pub enum What {
     },
     /// Entries were shifted to where corrected bits are fewest.
     Centered {
-        /// The group.
         group: u8,
         /// The shift by page type (DAC units).
         by: [i8; 4],
     },
     /// A search found entries that did worse than the active ones. The active entries stay.
     Discarded {
-        /// The group.
         group: u8,
         /// Fail ratio in thousandths: of the best active entry, and of the best entry found.
         fail_permille: [u16; 2],
@@ -77,18 +73,15 @@ pub enum What {
     },
     /// A superblock begins to be erased into another cell mode.
     Converted {
-        /// The superblock.
         block: SuperblockId,
         /// The mode that it leaves.
         from: CellMode,
-        /// Its new mode.
         to: CellMode,
     },
     /// The groups that were due together are calibrated.
     Passed {
         /// Its number, from 1 since power-on.
         pass: u32,
-        /// When it began.
         began: Ns,
         /// Verifications begun in the pass, including those of groups entered during the pass.
         groups: u8,

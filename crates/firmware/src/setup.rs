@@ -8,7 +8,7 @@ use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 use crate::Firmware;
 use crate::ftl::Inconsistency;
 use crate::log::Record;
-use crate::observe::{Area, Future, SuperblockUse};
+use crate::observe::{Future, RegionId, StreamBuffer, SuperblockUse};
 use crate::policy::area::Areas;
 use crate::read::Learned;
 
@@ -61,21 +61,22 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
-    /// The superblocks that a fill of `filled` superblocks in address order leaves out between others, so that the low
-    /// wearing area is filled too: the free ones of a drive that is full lie at the end of the high wearing area. Empty
-    /// if there are none.
+    /// The superblocks that a fill of `filled` superblocks in address order leaves out between others, so that a region
+    /// that a scheme declares is filled too: the free ones of a drive that is full lie at the end of the drive's own
+    /// region. Empty if there are none.
     pub fn left_out_by_fill(&self, filled: u32) -> Range<u32> {
         let store = &self.lower.store;
         let blocks = &store.shared.blocks;
-        let free_after = store.place.area.free_after_fill();
+        let declared = store.place.area.region();
+        let free_after = declared.and_then(|region| region.free_after_fill);
         let usable = blocks
             .iter()
             .filter(|(_, row)| row.usage != SuperblockUse::Bad);
         let usable = usable.count() as u32;
-        let high = blocks.numbers_in(Area::High).end;
+        let own = blocks.numbers_in(RegionId::MAIN).end;
         let free = usable.saturating_sub(filled);
         match free_after.and_then(|stay| free.checked_sub(stay)) {
-            Some(out) if out <= high && usable > high => high - out..high,
+            Some(out) if out <= own && usable > own => own - out..own,
             _ => 0..0,
         }
     }
@@ -95,7 +96,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         let store = &mut self.lower.store;
-        store.place.look_at_areas(&store.shared);
+        store.place.look_at_regions(&store.shared);
         store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);
     }
@@ -104,7 +105,7 @@ impl<M: Arena> Firmware<M> {
     pub fn foretell(&mut self, future: Future) {
         self.relocate.foretell(&future);
         let store = &mut self.lower.store;
-        store.place.look_at_areas(&store.shared);
+        store.place.look_at_regions(&store.shared);
         store.place.area.foresee(&future);
         store.shared.future = future;
     }
@@ -146,7 +147,18 @@ impl<M: Arena> Firmware<M> {
     /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
     /// many again for data whose program failed.
     pub fn write_buffer_slots(&self) -> (u32, u32) {
-        self.lower.store.place.write_buffers()
+        let plan = self.lower.store.place.stream_plan();
+        (plan.slot_buffers(), plan.shared_slot_buffers())
+    }
+
+    /// The write buffer of each stream: the lines that no other stream takes.
+    pub fn stream_buffers(&self) -> impl Iterator<Item = StreamBuffer> {
+        self.lower.store.place.stream_plan().buffers()
+    }
+
+    /// The lines that streams of schemes share beyond these; of a drive without such streams, none.
+    pub fn shared_buffer(&self) -> StreamBuffer {
+        self.lower.store.place.stream_plan().shared_buffer()
     }
 
     /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.

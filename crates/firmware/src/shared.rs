@@ -5,7 +5,7 @@ use firstread_core::{CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, Superblo
 use crate::config::Config;
 use crate::log::{Record, What};
 use crate::observe::{
-    Area, Counters, Future, Heat, RETRY_BINS, SuperblockRow, SuperblockTable, SuperblockUse,
+    Counters, Future, Heat, RETRY_BINS, Regions, SuperblockRow, SuperblockTable, SuperblockUse,
 };
 use crate::policy::suspend::AnySuspend;
 use crate::schedule::{Jobs, Purpose, ReadSteps, Schedule};
@@ -29,16 +29,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// For an empty drive of `config` with `jobs`, whose low wearing area begins at superblock number `low_from`, if it
-    /// has one.
-    pub(crate) fn new(
-        config: Config,
-        low_from: Option<u32>,
-        suspend: AnySuspend,
-        jobs: Jobs,
-    ) -> Shared {
+    /// For an empty drive of `config` with `jobs`, whose superblocks are divided into `regions`.
+    pub(crate) fn new(config: Config, regions: Regions, suspend: AnySuspend, jobs: Jobs) -> Shared {
         let mut blocks = SuperblockTable::new(config.geometry.blocks_per_plane, config.mode);
-        blocks.set_low_from(low_from);
+        blocks.divide(regions);
         Shared {
             layout: Layout::new(config.geometry),
             blocks,
@@ -80,8 +74,7 @@ impl Shared {
         let job = &mut self.jobs[job];
         debug_assert!(job.pinned, "a read pins its superblock once");
         job.pinned = false;
-        let row = self.blocks.row_mut(job.at.block);
-        row.pins -= 1;
+        let row = self.blocks.unpin(job.at.block);
         row.leaving && row.pins == 0
     }
 
@@ -140,17 +133,16 @@ impl Shared {
         counters.first_tries_by_mode[mode] += u64::from(at_first_try);
         counters.page_retries_by_mode[mode] += u64::from(job.step);
         counters.page_read_ns_by_mode[mode] += now.since(job.began).0;
-        if self.blocks.area_of(job.at.block) == Area::Low {
-            counters.page_reads_in_low += 1;
-            counters.page_retries_in_low += u64::from(job.step);
-            counters.page_read_ns_in_low += now.since(job.began).0;
-        }
+        let region = self.blocks.region_of(job.at.block).index();
+        counters.page_reads_by_region[region] += 1;
+        counters.page_retries_by_region[region] += u64::from(job.step);
+        counters.page_read_ns_by_region[region] += now.since(job.began).0;
     }
 
     /// `block` was erased on every die: counts the cycle that this ends.
     pub(crate) fn count_erase(&mut self, block: SuperblockId) -> &mut SuperblockRow {
-        let is_low = self.blocks.area_of(block) == Area::Low;
-        self.counters.erases_in_low += u64::from(is_low);
+        let region = self.blocks.region_of(block).index();
+        self.counters.erases_by_region[region] += 1;
         let row = self.blocks.row_mut(block);
         self.counters.erases += 1;
         self.counters.erases_by_mode[row.mode_before.index()] += 1;
@@ -167,6 +159,11 @@ impl Shared {
             let what = What::Converted { block, from, to };
             ports.log(Record { at, what });
         }
+    }
+
+    /// Superblocks are about to be searched: those that have changed are looked at.
+    pub(crate) fn update_index(&mut self) {
+        self.blocks.update_index(&self.config.geometry);
     }
 
     /// Superblocks may hold another number of slots than before, if they have `changed`.

@@ -192,7 +192,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         seed: 1,
         other_modes: Box::default(),
     };
-    let nulls = |axis: &firstread_core::params::Axis| (axis.schemes[0].name, &[][..]);
+    let baselines = |axis: &firstread_core::params::Axis| (axis.schemes[0].name, &[][..]);
     let config = Config {
         geometry: GEOMETRY,
         mode: MODE,
@@ -215,7 +215,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         map_cache_pages: 0,
         heat: None,
     };
-    Firmware::new(config, Schemes::new(&setup, nulls).unwrap(), memory)
+    Firmware::new(config, Schemes::new(&setup, baselines).unwrap(), memory)
 }
 
 /// Random overwrites over and over, and every page read back: the last version, on a drive that was empty.

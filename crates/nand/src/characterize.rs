@@ -49,7 +49,7 @@ pub struct ValleyFit {
 pub struct FitConditions {
     /// Times since programming (h).
     pub retention_h: Vec<f64>,
-    /// Temperatures (°C).
+    /// Temperatures at which the data are kept (°C).
     pub temperature_c: Vec<f64>,
     /// Program/erase cycles.
     pub pe_cycles: Vec<u32>,
@@ -164,9 +164,9 @@ pub fn sentinel_fit(
 pub struct Correlation {
     /// The valley (1-based).
     pub valley: u8,
-    /// Page type.
+    /// Page type, from 0 for the LSB.
     pub page: u8,
-    /// The least-squares line.
+    /// The least-squares line through `points`.
     pub fit: ValleyFit,
     /// Best levels of the sentinel and of the valley, one point per block and time (DAC units).
     pub points: Vec<(f64, f64)>,
@@ -255,9 +255,9 @@ pub fn spare_curve(
                     for (i, corrections) in row.iter_mut().enumerate() {
                         let half = (SPARE_NODES / 2) as f64;
                         let wanted = (i as f64 / half - 1.0).clamp(-MOST, MOST);
-                        // The difference decreases as the level rises.
+                        // The difference decreases as the level rises. A millionth of a millivolt is far below a DAC step.
                         let (mut lo, mut hi) = (lower.mean_mv - 1e3, upper.mean_mv + 1e3);
-                        for _ in 0..50 {
+                        for _ in 0..32 {
                             let mid = 0.5 * (lo + hi);
                             if difference(mid) > wanted {
                                 lo = mid;

@@ -41,7 +41,7 @@ pub enum Illegal {
     BlockSuspended(SuperblockId),
     /// Only one program or erase may be suspended.
     AlreadySuspended,
-    /// Nothing is suspended.
+    /// A resume needs an operation that was suspended before.
     NotSuspended,
     /// Nothing that could be suspended is running.
     NothingToSuspend,
@@ -100,13 +100,13 @@ impl From<SenseError> for Illegal {
 /// A read of one multi-plane page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadCommand {
-    /// Block.
+    /// Superblock, which is also the block's number on each plane.
     pub block: SuperblockId,
-    /// Wordline.
+    /// Wordline within the block, from 0.
     pub wordline: u16,
     /// Page of the wordline.
     pub page: PageType,
-    /// Sense mode.
+    /// Hard decision, soft senses, or a count of the cells that conduct.
     pub mode: SenseMode,
     /// Lengths of the sensing phases.
     pub timing: SenseTiming,
@@ -359,6 +359,8 @@ impl DieState {
             return Err(Illegal::OutOfOrder { next: b.written });
         }
         let ns = medium.program_ns(mode)?;
+        // From the start of the program on: until its end the array is busy, and while it is suspended
+        // `not_suspended` refuses this wordline alone.
         self.block_mut(block)?.written += 1;
         Ok(self.start(now, Work::Program { block, wordline }, ns, 0))
     }

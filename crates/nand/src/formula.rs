@@ -90,7 +90,7 @@ impl Worn {
 }
 
 impl RetryFormula {
-    /// RARO's.
+    /// The formula of RARO, with the coefficients of its paper.
     pub fn raro() -> RetryFormula {
         RetryFormula::of(Law::Raro(quantiles()))
     }

@@ -34,7 +34,7 @@ pub fn tail_exact(x: f64) -> f64 {
     0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The Gaussian density.
+/// `φ(x)`, the standard normal density.
 pub fn density(x: f64) -> f64 {
     const INV_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
     INV_SQRT_2PI * libm::exp(-0.5 * x * x)
@@ -78,7 +78,7 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// Fills the tables.
+    /// Fills its tables, once for a medium.
     pub fn new() -> Gaussian {
         let mut g = Gaussian {
             tail: [[0.0; 2]; ROOM],

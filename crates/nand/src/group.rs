@@ -65,6 +65,7 @@ impl Medium {
             offsets[v] = libm::round(units).clamp(-128.0, 127.0) as i8;
         }
         let condition = self.condition(&members[0].1, now);
+        // Only the mode's model is taken from it, so the condition of any member will do.
         let probe = self.nominal(&condition)?;
         for page in 0..mode.bits() {
             self.descend(

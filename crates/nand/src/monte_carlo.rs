@@ -58,7 +58,7 @@ impl Cells {
         }
     }
 
-    /// Number of cells.
+    /// Cells that were drawn.
     pub fn len(&self) -> usize {
         self.state.len()
     }

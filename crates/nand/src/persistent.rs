@@ -231,7 +231,7 @@ impl Point {
 /// Identifies one of the processes of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Process {
-    /// Its group.
+    /// Group of [`LANES`] processes that share words of random bits.
     pub group: u64,
     /// Index within the group, below [`LANES`].
     pub lane: usize,

@@ -100,7 +100,7 @@ pub enum RaroStage {
     Young,
     /// Up to 666 cycles.
     Middle,
-    /// Beyond.
+    /// More than 666 cycles.
     Old,
 }
 

@@ -33,7 +33,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// Fits them.
+    /// Fits the coefficients at each node, once for a medium.
     pub fn new() -> Quantiles {
         let mut nodes = [[0.0; 8]; NODES];
         for (i, node) in nodes.iter_mut().enumerate() {

@@ -22,7 +22,6 @@ use crate::names::Unknown;
 pub struct Choice {
     /// What the scheme decides.
     pub axis: &'static Axis,
-    /// The scheme.
     pub scheme: &'static Scheme,
 }
 
@@ -59,7 +58,6 @@ pub enum ChoiceError {
     Scheme {
         /// Name of the axis.
         axis: &'static str,
-        /// The unknown name.
         scheme: Unknown,
     },
     /// A scheme is named twice.

@@ -15,7 +15,6 @@ pub const MOST_PE_CYCLES: u64 = 1_000_000;
 /// A value, or a range of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Range<T> {
-    /// The lowest.
     pub low: T,
     /// The highest; the lowest where there is one value.
     pub high: T,
@@ -59,7 +58,6 @@ pub enum ConditionError {
     /// A range where one value is needed.
     #[error("`{0}` is a range where one value is needed")]
     Range(String),
-    /// An invalid seed.
     #[error("is no whole number")]
     Seed,
     /// An invalid replay speed.
@@ -68,7 +66,6 @@ pub enum ConditionError {
     /// An invalid number of requests.
     #[error("expected at least one request")]
     NoRequest,
-    /// An invalid precondition.
     #[error(transparent)]
     Precondition(#[from] PreconditionError),
 }
@@ -373,6 +370,15 @@ mod tests {
         for text in ["", "28", "-1h", "200 y", "28 mV", "5h..1h"] {
             assert_eq!(parse_age(text).is_ok(), text == "28", "{text}");
         }
+    }
+
+    #[test]
+    fn formula_a_usual_drive_is_aged_and_worn() {
+        let state = usual_state();
+        assert_eq!(state.age, (Ns::from_h(28), Ns::from_h(28)));
+        assert_eq!((state.pe_cycles, state.temperature_c), ((300, 300), 55.0));
+        assert_eq!(state.earlier_fill, EarlierFill::OfDrive);
+        assert_eq!(state.unpowered, Ns::ZERO);
     }
 
     #[test]

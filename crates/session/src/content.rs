@@ -64,7 +64,6 @@ pub(crate) struct Again<'a, R> {
     block: Vec<u8>,
     /// Bytes of `block` that are used up.
     used: usize,
-    /// Blocks read.
     read: usize,
 }
 

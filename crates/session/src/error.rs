@@ -69,7 +69,6 @@ pub enum Error {
     /// A chip that makes no medium, or not in the condition asked for.
     #[error(transparent)]
     Chip(#[from] firstread_nand::ProfileError),
-    /// An unknown code.
     #[error(transparent)]
     Code(#[from] CodeError),
     /// Cells that cannot be read as asked.
@@ -89,7 +88,6 @@ pub enum Error {
     Run {
         /// Name of the workload.
         workload: String,
-        /// Why it cannot.
         error: Box<RunError>,
     },
     /// It was asked to end before there was anything to report.
@@ -98,7 +96,6 @@ pub enum Error {
     /// An error with its context: a variant, a workload, a point.
     #[error("{place}: {error}")]
     Of {
-        /// With what.
         place: String,
         /// What is wrong with it.
         error: Box<Error>,
@@ -137,15 +134,12 @@ impl Error {
 /// A choice of [`TraceArgs`](crate::TraceArgs).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TraceArg {
-    /// The format.
     Format,
-    /// The columns.
     Columns,
     /// That requests past the end of the drive are moved.
     Wrap,
     /// That records that go back in time are moved.
     Clamp,
-    /// The one device.
     Device,
     /// How much faster it is replayed.
     Speed,
@@ -172,7 +166,6 @@ impl fmt::Display for TraceArg {
 pub enum Given {
     /// A trace, where a job file is needed.
     Trace,
-    /// A job file.
     JobFile,
     /// A synthetic stand-in, which has no file.
     StandIn,
@@ -182,7 +175,6 @@ pub enum Given {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{}", self.says(&arg.to_string()))]
 pub struct NotATrace {
-    /// The choice.
     pub arg: TraceArg,
     /// Name of the workload.
     pub workload: String,
@@ -213,7 +205,6 @@ pub enum StoreError {
     /// The folder is another's.
     #[error("{folder}: holds results of {whose}; choose another folder", folder = folder.display())]
     Taken {
-        /// The folder.
         folder: PathBuf,
         /// What it holds results of: `study ct-qlc`.
         whose: String,
@@ -224,24 +215,17 @@ pub enum StoreError {
          delete the folder, or choose another one",
         folder = folder.display()
     )]
-    OtherForm {
-        /// The folder.
-        folder: PathBuf,
-    },
+    OtherForm { folder: PathBuf },
     /// A file is no result.
     #[error("{path}: not a result of a {kind}; delete it and it is made anew", path = path.display())]
     NoResult {
-        /// The file.
         path: PathBuf,
         /// What it should be a result of: a study.
         kind: &'static str,
     },
     /// A folder is in the place of a result.
     #[error("{path}: is a folder, in the place of a result; delete it, or choose another folder", path = path.display())]
-    IsFolder {
-        /// The folder.
-        path: PathBuf,
-    },
+    IsFolder { path: PathBuf },
     /// A result is larger than any that would be read.
     #[error(
         "{path}: a result of {bytes} bytes is too large to be kept, which {most_bytes} bytes at most are; report jobs \
@@ -251,17 +235,13 @@ pub enum StoreError {
     TooLarge {
         /// The file that it would be.
         path: PathBuf,
-        /// Its size (bytes).
         bytes: u64,
         /// The size limit (bytes).
         most_bytes: u64,
     },
     /// A file that was there in this run is gone.
     #[error("{path}: was deleted while results were written beside it; run the command again", path = path.display())]
-    Gone {
-        /// The file.
-        path: PathBuf,
-    },
+    Gone { path: PathBuf },
     /// The program that runs cannot be read, so results of it cannot be told from those of another one.
     #[error("results cannot be kept: {0}")]
     Program(FileError),

@@ -9,8 +9,8 @@ use std::string::FromUtf8Error;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use firstread_workload::Checksum;
 use thiserror::Error;
-use twox_hash::xxhash3_128::Hasher;
 
 /// Name of the standard input where a path is expected.
 pub const STDIN: &str = "-";
@@ -27,19 +27,13 @@ pub enum FileError {
     /// What the system says.
     #[error("{name}: {error}")]
     System {
-        /// The file.
         name: String,
         /// What the system says.
         error: io::Error,
     },
     /// A text file is not valid UTF-8.
     #[error("{name}: {error}")]
-    NoText {
-        /// The file.
-        name: String,
-        /// Which bytes.
-        error: FromUtf8Error,
-    },
+    NoText { name: String, error: FromUtf8Error },
     /// A text file exceeds the size limit.
     #[error("{0}: more than {MOST_TEXT_MIB} MiB, which no file of this kind takes")]
     TooLarge(String),
@@ -153,23 +147,23 @@ pub(crate) fn check_folder(path: &Path) -> Result<(), FileError> {
 
 /// A checksum of `bytes`, 16 bytes.
 pub(crate) fn checksum_bytes(bytes: &[u8]) -> [u8; 16] {
-    Hasher::oneshot(bytes).to_be_bytes()
+    firstread_workload::checksum(bytes).to_be_bytes()
 }
 
 /// A checksum of `bytes`, 32 hexadecimal digits. It tells contents apart that differ by chance or by an edit; it is no
 /// protection from someone who forges them.
 pub(crate) fn checksum(bytes: &[u8]) -> String {
-    format!("{:032x}", Hasher::oneshot(bytes))
+    format!("{:032x}", firstread_workload::checksum(bytes))
 }
 
 /// The same of all of `input`, which is read in pieces.
 fn checksum_of(mut input: impl Read) -> io::Result<String> {
-    let mut hasher = Hasher::new();
+    let mut checksum = Checksum::default();
     let mut piece = vec![0; 1 << 20];
     loop {
         match input.read(&mut piece) {
-            Ok(0) => return Ok(format!("{:032x}", hasher.finish_128())),
-            Ok(n) => hasher.write(&piece[..n]),
+            Ok(0) => return Ok(format!("{:032x}", checksum.bits())),
+            Ok(n) => checksum.add(&piece[..n]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -8,9 +8,7 @@ use crate::simulate::Outcome;
 /// What a point came to.
 #[derive(Debug)]
 pub enum Finished {
-    /// A run.
     Run(Box<Outcome>),
-    /// A life.
     Life(Box<FinishedLife>),
 }
 
@@ -27,7 +25,6 @@ impl Finished {
 /// A life that was lived.
 #[derive(Debug)]
 pub struct FinishedLife {
-    /// What was asked.
     pub life: Life,
     /// What came of it.
     pub outcome: LifeOutcome,

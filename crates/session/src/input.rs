@@ -19,7 +19,6 @@ use crate::names::Unknown;
 
 macro_rules! examples {
     ($($name:literal: $summary:literal,)*) => {
-        /// Shipped job files.
         pub const EXAMPLES: &[Example] = &[$(Example {
             name: $name,
             summary: $summary,
@@ -44,7 +43,6 @@ pub struct Example {
     pub name: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
-    /// The job file.
     pub text: &'static str,
 }
 
@@ -69,12 +67,10 @@ impl Example {
 pub enum Input {
     /// A fio job file.
     Jobs {
-        /// The parsed jobs.
         workload: Workload,
         /// Text of the job file.
         text: String,
     },
-    /// A block trace.
     Trace(Box<Trace>),
     /// A synthetic stream with the published statistics of a trace that cannot be shipped.
     StandIn {
@@ -295,7 +291,6 @@ impl Input {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         match self {
             Input::Jobs { workload, .. } => &workload.name,
@@ -432,7 +427,6 @@ impl Source {
         })
     }
 
-    /// Its first bytes.
     fn head(&self, label: &str) -> Result<Vec<u8>, FileError> {
         let mut head = Vec::new();
         let read = self.read()?.take(HEAD_BYTES as u64).read_to_end(&mut head);

@@ -54,7 +54,6 @@ pub struct Point {
     pub label: String,
     /// Its name in a [`Store`]: a file name without extension, or such below a folder; unique within the matrix.
     pub name: String,
-    /// What is simulated.
     pub setup: Setup,
     /// What is asked of the life of its drive; none for a run.
     pub life: Option<Terms>,
@@ -168,21 +167,17 @@ pub trait Watch: Sync {
     }
 }
 
-/// Nobody.
 impl Watch for () {
     fn begin<'a>(&'a self, _: &Point) -> Box<dyn FnMut(Progress) + 'a> {
         Box::new(|_| {})
     }
 }
 
-/// Many simulations.
 #[derive(Clone, Copy)]
 pub struct Matrix<'a> {
-    /// What is simulated.
     pub points: &'a [Point],
     /// Simulations that run at a time; by default the number of cores.
     pub threads: Option<u16>,
-    /// Who watches.
     pub watch: &'a dyn Watch,
 }
 
@@ -221,6 +216,7 @@ impl Matrix<'_> {
             group.iter().map(run).collect::<Result<Vec<_>, Error>>()
         })?;
         let mut all: Vec<(usize, Option<Finished>)> = of_groups.into_iter().flatten().collect();
+        // Groups of points that share a drive are run together, so outcomes come out of the order of the points.
         all.sort_by_key(|(i, _)| *i);
         Ok(all.into_iter().map(|(_, finished)| finished).collect())
     }

@@ -3,7 +3,6 @@
 use firstread_workload::nearest;
 use thiserror::Error;
 
-/// An unknown name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("there is no {what} `{name}`; the nearest is `{nearest}` of {}", all.join(", "))]
 pub struct Unknown {

@@ -21,7 +21,6 @@ use crate::interrupt::Interrupt;
 use crate::names::Unknown;
 use crate::worn;
 
-/// The default drive.
 pub const DEFAULT_DRIVE: &str = "ct-qlc";
 
 /// A simulation as requested: names and options.
@@ -42,7 +41,6 @@ pub const DEFAULT_DRIVE: &str = "ct-qlc";
 /// ```
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    /// The workload.
     pub input: Arc<Input>,
     /// A shipped drive, or the path of a drive profile.
     pub drive: String,
@@ -132,7 +130,6 @@ impl Simulation {
 /// One simulation, ready to be started.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The workload.
     pub input: Arc<Input>,
     /// The drive: every value, with the schemes chosen.
     pub profile: DriveProfile,
@@ -233,7 +230,6 @@ impl fmt::Display for BeyondRating {
 /// Cells that are not modelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OtherCells {
-    /// What they are.
     pub cells: Cells,
     /// What a user has to know of results of them.
     pub notice: &'static str,

@@ -13,7 +13,7 @@ use firstread_core::voltage::BlockGroups;
 use firstread_drive::stats::{Latencies, Percentile};
 use firstread_drive::{BurnIn, BurnInEnd, Drive, Host, RunError, RunStats, tables};
 use firstread_firmware::log::Record;
-use firstread_workload::{Notice, Place, StandIn, TraceRecord, WorkloadError};
+use firstread_workload::{Location, Notice, StandIn, TraceRecord, WorkloadError};
 
 use crate::error::Error;
 use crate::input::Input;
@@ -103,7 +103,6 @@ pub enum Progress {
 /// drive of its own.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The drive.
     pub drive: Drive,
     /// What its burn-in did, if it had one.
     pub burn_in: Option<BurnIn>,
@@ -130,6 +129,7 @@ impl Prepared {
         setup: &Setup,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Outcome, Error> {
+        // A burn-in by another workload says nothing about what this one amplifies.
         let by_itself = |burn_in: &BurnInSetup| burn_in.workload.is_none();
         let expected = match &self.burn_in {
             Some(burn_in) if setup.burn_in.as_ref().is_some_and(by_itself) => {
@@ -366,7 +366,7 @@ fn run(
     notices.dedup();
     if drive.log_dropped() > 0 {
         notices.push(Notice {
-            place: Place::whole(setup.input.name()),
+            place: Location::whole(setup.input.name()),
             text: format!(
                 "the first {} records of background work are not kept, and tables of the calibration \
                  leave them out",

@@ -93,7 +93,6 @@ impl Kept {
 
 /// What a store has of a point.
 pub(crate) enum Search {
-    /// Its result.
     Found(Box<Kept>),
     /// Nothing of its name.
     Nothing,
@@ -174,6 +173,8 @@ pub(crate) fn burnt_in(setup: &Setup) -> Result<Option<Value>, Error> {
         return Ok(None);
     };
     let mut inputs = inputs_by(THIS_RUN, setup)?;
+    // How long a drive is measured, and by what, is no part of what it is before that. So points that differ in these
+    // alone share one burnt-in drive.
     inputs["limit"] = Value::Null;
     inputs["workload"] = by.identity()?;
     inputs["burn_in"]["workload"] = Value::Null;
@@ -365,6 +366,7 @@ impl Store {
         if let Some(what) = difference("", &value["inputs"], inputs) {
             return Ok(Search::Not(format!("{}: {what}", path.display())));
         }
+        // A table or picture that was edited or lost since would otherwise be passed on as the result of this run.
         for (page, checksum) in value["files"].as_object().into_iter().flatten() {
             let page = folder.join(page);
             if files::checksum_of_file(&page).as_deref() != checksum.as_str() {
@@ -528,7 +530,6 @@ impl Store {
 
 /// What a point came to, and what is made of that.
 pub(crate) struct Made<'a> {
-    /// What was run.
     pub setup: &'a Setup,
     /// What it came to.
     pub finished: &'a Finished,

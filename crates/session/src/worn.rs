@@ -19,25 +19,16 @@ pub enum WornError {
     File(#[from] FileError),
     /// The file is no result of a life.
     #[error("{path}: is no result of `firstread life --json`: {why}")]
-    NoLife {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        why: String,
-    },
+    NoLife { path: String, why: String },
     /// It is of another drive.
     #[error(
         "{path}: is the life of a drive with {what} {of_life}, and this drive has {of_drive}: choose the drive that lived \
          (`{drive}`), with the same geometry"
     )]
     Geometry {
-        /// The file.
         path: String,
-        /// What differs.
         what: &'static str,
-        /// Of the life.
         of_life: u64,
-        /// Of the drive.
         of_drive: u64,
         /// Name of the drive that lived.
         drive: String,

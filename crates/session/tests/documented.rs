@@ -73,7 +73,7 @@ fn golden_the_reference_is_that_of_the_tables() {
     for axis in AXES {
         writeln!(text, "### `{}`\n\n{}\n", axis.name, axis.summary).unwrap();
         let role = |role| match role {
-            Role::Null => "null",
+            Role::Baseline => "baseline",
             Role::Scheme => "scheme",
             Role::Oracle => "oracle",
         };

@@ -48,7 +48,6 @@ impl Drop for Folder {
     }
 }
 
-/// Counts simulations.
 #[derive(Default)]
 struct Counts {
     begun: AtomicUsize,
@@ -118,6 +117,10 @@ fn sequence_what_is_kept_is_not_run_again() {
         };
         let results = matrix.kept(&store, mean).unwrap();
         assert_eq!(results.simulations(), matrix.simulations().unwrap());
+        // Each simulation counts once, whether it was run now or earlier.
+        let walls = [0, 1].map(|i| results.of(i).unwrap().wall_s);
+        assert!(walls.iter().all(|wall_s| *wall_s > 0.0), "{walls:?}");
+        assert_eq!(results.wall_s(), walls[0] + walls[1]);
         let of = |i| results.of(i).unwrap().values["mean_ns"].as_f64().unwrap();
         let values: Vec<f64> = (0..points.len()).map(of).collect();
         (values, results.were_there, counts.take())
@@ -128,6 +131,7 @@ fn sequence_what_is_kept_is_not_run_again() {
     assert_ne!(first[0], first[1]);
     let bytes = || fs::read(folder.0.join("points/a_seed-1.json")).unwrap();
     let before = bytes();
+    assert!(folder.0.join("wall/a_seed-1.json").is_file());
     let (again, there, counted) = run(&points);
     assert_eq!((again, there, counted), (first.clone(), 2, (0, 2)));
     assert_eq!(bytes(), before);

@@ -137,9 +137,9 @@ fn formula_figures_by_mode_add_up_to_the_result() {
 const INTERNAL: [(&str, &str); 4] = [
     ("uncorrectable", "a result counts requests: stats.all"),
     ("lost_retries", "a part of the mean of retries"),
-    ("page_retries_in_low", "a part of the mean of retries"),
+    ("page_retries_by_region", "a part of the mean of retries"),
     (
-        "page_read_ns_in_low",
+        "page_read_ns_by_region",
         "a part of the mean latency of a read",
     ),
 ];

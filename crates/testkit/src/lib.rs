@@ -3,6 +3,8 @@
 
 pub mod sequence;
 
+use std::sync::{Mutex, PoisonError};
+
 use firstread_core::{HostOp, Ns};
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
 use firstread_drive::tables::DriveTables;
@@ -24,7 +26,7 @@ pub const FOUR_DIES: &[&str] = &[
     "ecc.code=threshold",
     // With so few superblocks, one bad block more or less would show everywhere.
     "chip.failures.factory_bad=0 %",
-    // Each test has the schemes that it is about, and otherwise the null of every axis.
+    // Each test has the schemes that it is about, and otherwise the baseline of every axis.
     "schemes.suspend=none",
     "schemes.wear=none",
     "schemes.read_recovery=none",
@@ -42,7 +44,7 @@ pub const SMALL_BLOCKS: &[&str] = &[
     "chip.array.layers=4",
     "capacity=256 MiB",
     "chip.failures.factory_bad=0 %",
-    // Each test has the schemes that it is about, and otherwise the null of every axis.
+    // Each test has the schemes that it is about, and otherwise the baseline of every axis.
     "schemes.suspend=none",
     "schemes.wear=none",
     "schemes.read_recovery=none",
@@ -77,7 +79,27 @@ pub fn aged(age_h: u64, pe_cycles: u32) -> DriveState {
 /// # Panics
 /// Where the chip has none.
 pub fn voltages(profile: &DriveProfile) -> DriveTables {
-    tables::for_drive(profile).unwrap_or_else(|e| panic!("{e}"))
+    // Most drives of a test program have the same few chips, and a chip takes longer to characterize than many runs do.
+    static KNOWN: Mutex<Vec<(DriveProfile, DriveTables)>> = Mutex::new(Vec::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = |(of, _): &&(DriveProfile, DriveTables)| {
+        of.chip == profile.chip
+            && of.mode == profile.mode
+            && of.other_modes().eq(profile.other_modes())
+            && changes_chip(of) == changes_chip(profile)
+    };
+    if let Some((_, tables)) = known().iter().find(same) {
+        return tables.clone();
+    }
+    let tables = tables::for_drive(profile).unwrap_or_else(|e| panic!("{e}"));
+    known().push((profile.clone(), tables.clone()));
+    tables
+}
+
+/// Whether an override is of the chip: a shipped chip has tables that are shipped with it.
+fn changes_chip(profile: &DriveProfile) -> bool {
+    let mut entries = profile.resolved.iter();
+    entries.any(|entry| entry.overridden && entry.path.starts_with("chip."))
 }
 
 /// A drive in `state`.

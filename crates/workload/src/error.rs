@@ -1,4 +1,5 @@
 //! Errors and notices, with the place in the input.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use std::fmt;
 
@@ -10,10 +11,9 @@ use crate::trace::{FormatError, InputError, RecordError};
 
 /// Where in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The name the caller gave the input.
     pub file: String,
-    /// Where in it.
     pub position: Position,
 }
 
@@ -28,31 +28,31 @@ pub enum Position {
     Byte(u64),
 }
 
-impl Place {
+impl Location {
     /// The input as a whole.
-    pub fn whole(file: &str) -> Place {
-        Place {
+    pub fn whole(file: &str) -> Location {
+        Location {
             file: file.to_owned(),
             position: Position::Whole,
         }
     }
     /// A line of it.
-    pub fn line(file: &str, line: u64) -> Place {
-        Place {
+    pub fn line(file: &str, line: u64) -> Location {
+        Location {
             file: file.to_owned(),
             position: Position::Line(line),
         }
     }
     /// A byte of it.
-    pub fn byte(file: &str, byte: u64) -> Place {
-        Place {
+    pub fn byte(file: &str, byte: u64) -> Location {
+        Location {
             file: file.to_owned(),
             position: Position::Byte(byte),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.position {
             Position::Whole => write!(f, "{}", self.file),
@@ -67,7 +67,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Where it first applies.
-    pub place: Place,
+    pub place: Location,
     /// What, in one line.
     pub text: String,
 }
@@ -84,16 +84,14 @@ pub enum WorkloadError {
     /// The text is not a job file.
     #[error("{place}: {why}")]
     Syntax {
-        /// Where.
-        place: Place,
+        place: Location,
         /// What is wrong with it.
         why: SyntaxError,
     },
     /// An option that is unknown to fio, too (as far as this version knows).
     #[error("{place}: unknown option `{option}`{}", nearest_hint(nearest))]
     UnknownOption {
-        /// Where.
-        place: Place,
+        place: Location,
         /// As written.
         option: String,
         /// The most similar name there is, if any is similar.
@@ -102,9 +100,7 @@ pub enum WorkloadError {
     /// An option of fio that would change the load and has no counterpart here.
     #[error("{place}: option `{option}` is not supported: {why}")]
     UnsupportedOption {
-        /// Where.
-        place: Place,
-        /// Its name.
+        place: Location,
         option: &'static str,
         /// What it would do.
         why: &'static str,
@@ -112,8 +108,7 @@ pub enum WorkloadError {
     /// An option with a value that it cannot take.
     #[error("{place}: {option}={value}: {why}")]
     BadValue {
-        /// Where.
-        place: Place,
+        place: Location,
         /// Name of the option.
         option: &'static str,
         /// As written.
@@ -125,8 +120,7 @@ pub enum WorkloadError {
     #[error("{place}: job `{job}`: {why}")]
     Job {
         /// Where the job begins.
-        place: Place,
-        /// Its name.
+        place: Location,
         job: String,
         /// What is wrong with it.
         why: JobError,
@@ -144,16 +138,14 @@ pub enum WorkloadError {
     /// A trace whose format cannot be detected from its first records.
     #[error("{place}: {why}")]
     UnknownFormat {
-        /// The trace.
-        place: Place,
+        place: Location,
         /// What was seen, and what can be done.
         why: FormatError,
     },
     /// A record of a trace that cannot be used.
     #[error("{place}: {format} {}{why}", column_hint(column))]
     Record {
-        /// Where.
-        place: Place,
+        place: Location,
         /// Name of the trace's format.
         format: &'static str,
         /// The column at fault, where it is one.
@@ -168,8 +160,7 @@ pub enum WorkloadError {
         column_hint(column)
     )]
     PastTheEnd {
-        /// Where.
-        place: Place,
+        place: Location,
         /// Name of the trace's format.
         format: &'static str,
         /// The column of offsets, where the format has one.
@@ -188,20 +179,18 @@ pub enum WorkloadError {
         column_hint(column)
     )]
     TimeBack {
-        /// Where.
-        place: Place,
+        place: Location,
         /// Name of the trace's format.
         format: &'static str,
         /// The column of times, where the format has one.
         column: Option<&'static str>,
-        /// How far (ns).
         by_ns: u64,
     },
     /// Reading or decompressing failed.
     #[error("{place}: {why}")]
     Input {
         /// How far reading came.
-        place: Place,
+        place: Location,
         /// What the reader or the decompressor said.
         why: InputError,
     },

@@ -1,6 +1,7 @@
 //! A parsed load: jobs with every value resolved to a number in its unit, or to fio's default.
+#![allow(missing_docs, reason = "names are those of fio's options")]
 
-use crate::error::{Notice, Place};
+use crate::error::{Location, Notice};
 
 /// A load: jobs that share one drive, and what the user should know about how it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,11 +17,8 @@ pub struct Workload {
 /// Data directions, and indices into every per-direction array of a [`JobSpec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Reads.
     Read = 0,
-    /// Writes.
     Write = 1,
-    /// Trims.
     Trim = 2,
 }
 
@@ -32,11 +30,8 @@ impl Direction {
 /// Which directions a job has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operations {
-    /// Reads alone.
     Read,
-    /// Writes alone.
     Write,
-    /// Trims alone.
     Trim,
     /// Reads and writes, `read_percent` of them reads.
     Mixed,
@@ -60,13 +55,11 @@ impl Operations {
 /// Lengths of the requests of one direction, in bytes, all multiples of 512.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// Always the same.
     Fixed(u32),
     /// Uniform over the multiples of `min` from `min` to `max`.
     Range {
         /// Shortest, and the unit.
         min: u32,
-        /// Longest.
         max: u32,
     },
     /// Each length with its percentage; they add up to 100.
@@ -95,7 +88,6 @@ impl Sizes {
 /// An offset or a length on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// In bytes.
     Bytes(u64),
     /// In percent: of the drive for offsets, of the space after the offset for sizes, of the
     /// size for `io_size`.
@@ -105,11 +97,9 @@ pub enum Extent {
 /// Where random requests go.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Uniform.
     Uniform,
     /// Zipf: block of rank k with probability proportional to k^-theta.
     Zipf {
-        /// Exponent.
         theta: f64,
         /// Where the hottest block lies, as a fraction of the region; random if `None`.
         center: Option<f64>,
@@ -146,7 +136,6 @@ pub struct Zone {
 /// What `rw=...:N` changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modifier {
-    /// Nothing.
     None,
     /// Random: a new random position every so many requests, sequential ones between.
     RunsOf(u32),
@@ -206,14 +195,12 @@ pub enum ExitWhat {
     ReportingGroup,
     /// Jobs that run together with it; those behind the next `stonewall` go on.
     Together,
-    /// All jobs.
     All,
 }
 
 /// A part in a flow: jobs of one flow issue requests in proportion to their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The flow.
     pub id: u64,
     /// Weight, above 0.
     pub weight: u32,
@@ -235,11 +222,8 @@ pub struct Strides {
 /// Which latencies percentiles are reported of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PercentilesOf {
-    /// Completion latency.
     pub clat: bool,
-    /// Total latency.
     pub lat: bool,
-    /// Submission latency.
     pub slat: bool,
 }
 
@@ -247,7 +231,7 @@ pub struct PercentilesOf {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
     /// Where its section begins.
-    pub place: Place,
+    pub place: Location,
     /// Name of the section or of `name=`.
     pub name: String,
     /// Free text of `description=`.
@@ -261,7 +245,6 @@ pub struct JobSpec {
     pub group: u32,
     /// Jobs with the same index are reported as one (`group_reporting`).
     pub report: u32,
-    /// Directions.
     pub operations: Operations,
     /// Whether positions are random.
     pub random: bool,
@@ -317,7 +300,6 @@ pub struct JobSpec {
     pub power_cut_ns: Option<u64>,
     /// Most requests in flight.
     pub iodepth: u32,
-    /// Pauses.
     pub think: Option<Think>,
     /// Pacing, per direction.
     pub rate: [Rate; 3],
@@ -339,7 +321,6 @@ pub struct JobSpec {
     pub flow: Option<Flow>,
     /// Zones it goes through.
     pub strides: Option<Strides>,
-    /// Percentiles to report.
     pub percentiles: Vec<f64>,
     /// Latencies whose percentiles are reported.
     pub percentiles_of: PercentilesOf,
@@ -361,7 +342,6 @@ impl Workload {
 }
 
 impl JobSpec {
-    /// Whether it writes.
     pub fn writes(&self) -> bool {
         self.operations.directions().contains(&Direction::Write)
     }
@@ -369,7 +349,7 @@ impl JobSpec {
     /// A job with fio's defaults: sequential reads of 4 KiB, one at a time, over the whole drive.
     pub fn new(name: &str) -> JobSpec {
         JobSpec {
-            place: Place::whole(name),
+            place: Location::whole(name),
             name: name.to_owned(),
             description: None,
             section: 0,

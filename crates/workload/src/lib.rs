@@ -10,6 +10,7 @@
 //! - [`trace`]: [`TraceReader`] turns a block trace into records; one table of formats.
 //! - [`synthetic`]: stand-ins for traces that cannot be shipped, labelled synthetic.
 
+mod checksum;
 pub mod error;
 pub mod fio;
 pub mod job;
@@ -18,7 +19,8 @@ pub mod stream;
 pub mod synthetic;
 pub mod trace;
 
-pub use error::{Notice, Place, WorkloadError};
+pub use checksum::{Checksum, checksum};
+pub use error::{Location, Notice, WorkloadError};
 pub use job::{JobSpec, Workload};
 pub use nearest::{likely, nearest};
 pub use stream::{JobError, JobStream, Request};

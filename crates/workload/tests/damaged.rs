@@ -8,7 +8,7 @@ mod damage;
 
 use damage::{Damage, say};
 use firstread_core::Stream;
-use firstread_workload::error::{Place, Position, WorkloadError};
+use firstread_workload::error::{Location, Position, WorkloadError};
 use firstread_workload::trace::FORMATS;
 use firstread_workload::{Format, JobStream, TraceOptions, TraceReader, fio};
 
@@ -50,7 +50,7 @@ const JOBS: [&str; 4] = [
 ];
 
 /// Where in its input an error is; none where it is about a name that was asked for.
-fn place(error: &WorkloadError) -> Option<&Place> {
+fn place(error: &WorkloadError) -> Option<&Location> {
     use WorkloadError as E;
     match error {
         E::Syntax { place, .. }

@@ -35,10 +35,10 @@ pub struct Case {
 /// The row that others are compared with unless they say otherwise.
 pub const REFERENCE: &str = "reads, 512 GiB";
 
-/// What every case is measured with unless it says otherwise: the null of the axes on which drives that
+/// What every case is measured with unless it says otherwise: the baseline of the axes on which drives that
 /// stand for products have more, so that rows compare with those of earlier versions and with simulators
 /// that have none of it.
-pub const NULLS: &[&str] = &[
+pub const BASELINES: &[&str] = &[
     "schemes.suspend=none",
     "schemes.wear=none",
     "schemes.read_recovery=none",

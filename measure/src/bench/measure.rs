@@ -12,7 +12,7 @@ use firstread_firmware::policy::AXES;
 use firstread_workload::{JobStream, fio};
 use serde_json::{Value, json};
 
-use super::cases::{Case, NULLS};
+use super::cases::{BASELINES, Case};
 
 /// Result of a case: the best of its repetitions.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +117,7 @@ pub fn profile(case: &Case) -> Result<DriveProfile, String> {
 
 /// [`profile`] with more of it changed.
 fn profile_with(case: &Case, set: &[&str]) -> Result<DriveProfile, String> {
-    let overrides: Vec<Override> = NULLS
+    let overrides: Vec<Override> = BASELINES
         .iter()
         .chain(case.set)
         .chain(set)

@@ -57,7 +57,6 @@ fn minus(value: f64) -> String {
     }
 }
 
-/// The whole report.
 pub fn human(loaded: &LoadedChip, c: &Characterization) -> String {
     let mode = c.conditions.mode;
     let f = loaded.chip.factory_default;

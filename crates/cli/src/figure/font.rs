@@ -40,7 +40,6 @@ pub enum Segment {
 }
 
 impl Font {
-    /// The embedded font.
     pub fn new() -> Font {
         let font = FontRef::new(ROBOTO).expect("the embedded font is well formed");
         let (size, location) = (Size::unscaled(), LocationRef::default());

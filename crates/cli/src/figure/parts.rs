@@ -14,7 +14,6 @@ impl Colour {
     pub const INK: Colour = Colour(0x1a, 0x1a, 0x1a);
     /// What is there for reference.
     pub const GREY: Colour = Colour(0x6e, 0x6e, 0x6e);
-    /// Grid lines.
     pub const FAINT: Colour = Colour(0xe4, 0xe4, 0xe4);
     /// Paper.
     pub const WHITE: Colour = Colour(0xff, 0xff, 0xff);
@@ -31,7 +30,6 @@ pub const PALETTE: [Colour; 6] = [
     Colour(0x56, 0xb4, 0xe9),
 ];
 
-/// A figure.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Above all panels; empty for none. As all texts of a figure, it may raise what is in `^{}`.
@@ -58,15 +56,12 @@ pub struct Panel {
     pub title: String,
     /// Share of the width, against the other panels of the row.
     pub weight: f64,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     /// In drawing order.
     pub series: Vec<Series>,
 }
 
-/// An axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// What is shown, unit included: `Threshold voltage (mV)`.
@@ -150,7 +145,6 @@ impl Axis {
 pub struct Series {
     /// Its name in the legend; empty for none. Series of one name share an entry.
     pub name: String,
-    /// Its colour.
     pub colour: Colour,
     /// How it is drawn, and the data.
     pub mark: Mark,
@@ -212,11 +206,8 @@ pub enum Mark {
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dash {
-    /// Not at all.
     Solid,
-    /// Into dashes.
     Dashed,
-    /// Into dots.
     Dotted,
 }
 
@@ -231,14 +222,12 @@ impl Dash {
     }
 }
 
-/// Shapes of markers.
 #[allow(
     dead_code,
     reason = "the vocabulary of figures is whole; tests draw all of it"
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marker {
-    /// A disc.
     Circle,
     /// A square on its side.
     Square,
@@ -255,11 +244,8 @@ pub enum Marker {
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
-    /// Its beginning.
     Start,
-    /// Its middle.
     Middle,
-    /// Its end.
     End,
 }
 

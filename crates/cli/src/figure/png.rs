@@ -127,10 +127,12 @@ impl Canvas {
             let y = place.top + row as i32;
             for column in 0..place.width {
                 let x = place.left + column as i32;
-                if x < 0 || y < 0 || x >= self.width as i32 || y >= self.height as i32 {
+                let cover = mask[(row * place.width + column) as usize] as u32 * opacity / 256;
+                // Most of what a line lies in it does not cover.
+                if cover == 0 || x < 0 || y < 0 || x >= self.width as i32 || y >= self.height as i32
+                {
                     continue;
                 }
-                let cover = mask[(row * place.width + column) as usize] as u32 * opacity / 256;
                 let at = (y as usize * self.width as usize + x as usize) * 3;
                 for (to, from) in self.pixels[at..at + 3].iter_mut().zip(colour) {
                     let mixed = *to as u32 * (255 - cover) + from as u32 * cover;

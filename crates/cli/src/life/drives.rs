@@ -115,7 +115,6 @@ fn summaries<'a>(points: &'a [Point], results: &Results) -> Result<Vec<(&'a Setu
 /// A life in a few hundred bytes.
 #[derive(Serialize, Deserialize, Debug)]
 struct Summary {
-    /// How it ended.
     end: String,
     /// The rows of the table.
     figures: Vec<Figure>,

@@ -194,7 +194,6 @@ impl LifeArgs {
     }
 }
 
-/// Runs the command.
 pub fn life(args: &LifeArgs) -> Result<()> {
     let life = args.life()?;
     let seeds = args.drives.seeds(&args.seed)?;

@@ -11,7 +11,6 @@ const ROW_PX: u32 = 500;
 /// The lowest error rate that is drawn.
 const LEAST_RATE: f64 = 1e-30;
 
-/// The figure.
 pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
     let row = |panels| Row {
         weight: 1.0,

@@ -8,7 +8,6 @@ use firstread_session::life::{Life, LifeEnd, LifeOutcome, Sample};
 use crate::output::format::{Side, bytes, capacity, count, rare, ratio, share, table, time};
 use crate::output::human;
 
-/// The report.
 pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
     let (lived, setup) = (&outcome.lived, &life.setup);
     let last = lived.last();
@@ -52,7 +51,6 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
     text
 }
 
-/// How `life` ended.
 pub fn end(life: &Life, end: LifeEnd) -> String {
     match end {
         LifeEnd::Reached => format!("--until {}", life.terms.until),

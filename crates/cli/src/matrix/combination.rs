@@ -17,7 +17,6 @@ pub struct Asked<'a> {
     pub compares: bool,
     /// Simulations at a time.
     pub threads: Option<u16>,
-    /// Where results go.
     pub output: &'a OutputArgs,
 }
 

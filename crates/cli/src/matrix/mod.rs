@@ -27,7 +27,6 @@ use crate::streams::{data, notice, tell, warning};
 pub use combination::Asked;
 use combination::{Combination, Ran};
 
-/// Runs all combinations.
 pub fn run(asked: &Asked<'_>) -> Result<()> {
     let interrupt = interrupt::handled();
     let (combinations, points) = points(asked, &interrupt)?;

@@ -58,7 +58,6 @@ fn base<'a>(ran: &'a Ran<'_>, of: &Combination) -> Option<&'a Combination> {
     ran.combinations.iter().find(same)
 }
 
-/// The whole report.
 pub fn report(ran: &Ran<'_>) -> String {
     let varied = &ran.asked.sweep.varied;
     let drives = ran.asked.seeds.len();

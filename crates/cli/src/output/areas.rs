@@ -1,6 +1,6 @@
 //! Areas that wear apart: shown for drives that have them.
 
-use firstread_firmware::observe::LowEntry;
+use firstread_firmware::policy::area::Entry;
 use firstread_session::Outcome;
 use firstread_session::results::areas::{InRun, Reads, areas, entered};
 
@@ -14,7 +14,7 @@ pub fn lines(outcome: &Outcome) -> String {
     };
     let mut rows = vec![head("area", &[])];
     rows.extend(areas.iter().map(|of| {
-        let mut row = vec![of.area.name().to_owned()];
+        let mut row = vec![of.name.to_owned()];
         row.extend([
             count(u64::from(of.end.superblocks)),
             count(of.end.valid_slots),
@@ -32,7 +32,7 @@ pub fn lines(outcome: &Outcome) -> String {
         row
     }));
     let c = &outcome.stats.counters;
-    let ways = LowEntry::ALL.into_iter().zip(c.slots_into_low);
+    let ways = Entry::ALL.into_iter().zip(c.slots_entered);
     let ways: Vec<String> = ways
         .filter(|(_, slots)| *slots > 0)
         .map(|(entry, slots)| format!("{} {}", entry.name().replace('_', " "), count(slots)))
@@ -46,16 +46,16 @@ pub fn lines(outcome: &Outcome) -> String {
          \x20 mapping units written into the low wearing area: {ways}; refused: {}; over budget: {}\n\
          \x20 superblocks of it: {} returned, {} compacted, {} opened for other data\n",
         table("  ", &sides(1), &rows),
-        refused(&c.low_refused),
-        count(c.low_over_budget),
-        count(c.superblocks_returned),
+        refused(&c.entries_refused),
+        count(c.migrations_over_budget),
+        count(c.superblocks_emptied_for_room),
         count(c.superblocks_compacted),
         count(c.opened_elsewhere),
     );
-    if c.writes_refused_at_bound > 0 {
+    if c.writes_refused > 0 {
         text += &format!(
             "  writes and trims of the host refused at the bound of wear: {}\n",
-            count(c.writes_refused_at_bound)
+            count(c.writes_refused)
         );
     }
     text
@@ -100,14 +100,14 @@ pub fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
         let [_, of_all, mean, retries] = reads(&of.reads);
         let wear = of.end.wear.unwrap_or_default();
         vec![
-            of.area.name().to_owned(),
+            of.name.to_owned(),
             format!("{:.1}", wear.mean),
             count(u64::from(wear.max)),
             of_all,
             mean,
             retries,
             count(entered(outcome)),
-            count(c.superblocks_returned),
+            count(c.superblocks_emptied_for_room),
             count(c.opened_elsewhere),
         ]
     };

@@ -1,6 +1,7 @@
-//! What read cache, read-ahead and map cache did, where they are on.
+//! What read cache, read-ahead and map cache did, where they are on, and the memory of the write buffers.
 
 use firstread_drive::profile::DriveProfile;
+use firstread_drive::stats::{Lines, WriteBuffers};
 use firstread_firmware::observe::Counters;
 use firstread_session::results::front::{
     cache_hit_rate, map_amplification, map_hit_rate, reads_ahead,
@@ -53,4 +54,22 @@ pub fn lines(profile: &DriveProfile, counters: &Counters) -> String {
         }
     }
     text
+}
+
+/// A line of the write buffers of each stream, where schemes declare streams.
+pub fn write_buffers(buffers: &WriteBuffers) -> String {
+    if buffers.of_schemes_bytes == 0 {
+        return String::new();
+    }
+    let of = |lines: &Lines| {
+        let (name, bytes) = (lines.name.replace('_', " "), bytes(lines.bytes as f64));
+        format!("{name} {bytes} in {}", lines.lines)
+    };
+    let all = buffers.streams.iter().chain([&buffers.shared]);
+    let all: Vec<String> = all.map(of).collect();
+    format!(
+        "write buffers of {}, in lines of a wordline over all dies: {}\n",
+        bytes(buffers.bytes as f64),
+        all.join(", ")
+    )
 }

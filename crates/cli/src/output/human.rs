@@ -28,7 +28,6 @@ pub const PERCENTILES: [f64; 9] = [
 /// Cells of a bar.
 const BAR: usize = 30;
 
-/// The whole report.
 pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     let mut text = heading(setup, outcome);
     let reports = &outcome.stats.reports;
@@ -495,6 +494,7 @@ fn footer(setup: &Setup, outcome: &Outcome) -> String {
     text += &writes::lines(setup, outcome);
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);
+    text += &front::write_buffers(&outcome.stats.write_buffers);
     let losses = Losses::of(&outcome.stats.all);
     text + &uncorrectable(losses) + &error_rate(losses)
 }
@@ -511,7 +511,6 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Of a run.
     pub fn of(report: &Report) -> Losses {
         Losses {
             reads: (report.read.lost(), report.read.count()),

@@ -182,9 +182,7 @@ impl Summary {
 
 /// A run that is kept.
 pub struct Run<'a> {
-    /// What was run.
     pub setup: &'a Setup,
-    /// Its label.
     pub label: &'a str,
     /// What is kept of it.
     pub kept: &'a Kept,

@@ -133,7 +133,7 @@ const fn in_words(owner: Owner) -> &'static str {
         Owner::Scheme => "by a scheme",
         Owner::Rewrite => "after failed programs or power cuts",
         Owner::Migration => "into the low wearing area after reads",
-        Owner::Return => "out of the low wearing area",
+        Owner::MakeRoom => "out of the low wearing area",
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         outcome.stats.buffered_bytes = 8_192;
         let c = &mut outcome.stats.counters;
         c.slots_moved_by[Owner::Gc as usize] = 5;
-        c.slots_moved_by[Owner::Return as usize] = 1_000;
+        c.slots_moved_by[Owner::MakeRoom as usize] = 1_000;
         assert_eq!(
             lines(&setup, &outcome),
             "write amplification: not in a steady state, 3 of the 1,200 superblocks erased that it takes; by theory 2.50 \

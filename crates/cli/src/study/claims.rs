@@ -18,7 +18,6 @@ pub struct ClaimRow {
     published: String,
     /// The number that decides, as in a table.
     deciding: String,
-    /// Its numbers.
     parts: Vec<PartRow>,
     /// What the default point alone would say, where it is not all that decides.
     default: String,

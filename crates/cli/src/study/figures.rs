@@ -18,7 +18,7 @@ const ROW_PX: u32 = 460;
 const FILLED: f64 = 0.8;
 
 /// A value along the horizontal axis: its place and its text.
-struct Place {
+struct Tick {
     x: f64,
     text: String,
 }
@@ -124,7 +124,7 @@ fn reference(
     experiment: &Experiment,
     points: &Points,
     at: &Coordinates,
-    (values, places): (&[String], &[Place]),
+    (values, places): (&[String], &[Tick]),
     names: &[String],
 ) -> Vec<Series> {
     let drawing = &experiment.figure;
@@ -133,7 +133,7 @@ fn reference(
         return Vec::new();
     };
     let of_series = |name: &String| -> Vec<[f64; 2]> {
-        let one = |(value, place): (&String, &Place)| {
+        let one = |(value, place): (&String, &Tick)| {
             let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
             let e = points.estimate(&experiment.id, &at.with(&others.into()), metric.name)?;
             Some([place.x, e.mean])
@@ -406,18 +406,18 @@ fn panels(experiment: &Experiment, quick: bool) -> Vec<(String, Coordinates)> {
 }
 
 /// Where values lie along the axis, and whether they are numbers.
-fn places(values: &[String], dimension: Dimension) -> (Vec<Place>, bool) {
+fn places(values: &[String], dimension: Dimension) -> (Vec<Tick>, bool) {
     let numbers = values.iter().map(|text| dimension.number(text));
     let numbers: Option<Vec<f64>> = numbers.collect();
     let is_number = numbers.is_some();
-    let at = |(i, text): (usize, &String)| Place {
+    let at = |(i, text): (usize, &String)| Tick {
         x: numbers.as_ref().map_or(i as f64, |n| n[i]),
         text: text.clone(),
     };
     (values.iter().enumerate().map(at).collect(), is_number)
 }
 
-fn axis(label: &str, drawing: &Drawing, places: &[Place], is_number: bool) -> Axis {
+fn axis(label: &str, drawing: &Drawing, places: &[Tick], is_number: bool) -> Axis {
     let named = places.iter().map(|p| (p.x, p.text.clone())).collect();
     let named = Ticks::Named(named);
     match (is_number, drawing.log_x) {
@@ -476,7 +476,7 @@ fn label(drawing: &Drawing, metric: &Metric) -> String {
 }
 
 /// What is published of a reduction of `metric`: a shaded area from end to end, and the number as a dashed line.
-fn published(drawing: &Drawing, metric: &Metric, places: &[Place]) -> Vec<Series> {
+fn published(drawing: &Drawing, metric: &Metric, places: &[Tick]) -> Vec<Series> {
     let all = || places.iter().map(|place| place.x);
     let ends = [
         all().fold(f64::INFINITY, f64::min),

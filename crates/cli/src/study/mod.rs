@@ -98,7 +98,6 @@ pub fn title(name: &str) -> Result<Option<String>> {
     shipped.map(title).transpose()
 }
 
-/// Runs the command.
 pub fn study(args: &StudyArgs) -> Result<()> {
     if let Some(file) = &args.new {
         return new(file);

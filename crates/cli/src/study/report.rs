@@ -166,7 +166,6 @@ pub fn tables(done: &Done<'_>) -> String {
     text
 }
 
-/// All files.
 pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     let mut pages: Vec<Page> = Vec::new();
     let mut sections = Vec::new();

@@ -28,7 +28,6 @@ pub(crate) use sensed::Sensed;
 pub(crate) enum Errors {
     /// From their voltages: the medium.
     OfVoltages,
-    /// There are none.
     None,
     /// From a formula of retries.
     ByRetries(Box<ByRetries>),
@@ -236,6 +235,7 @@ impl Cells {
                 ..
             } = self.blocks[block.0 as usize];
             self.fill(now, block, mode, pe_cycles);
+            // `fill` is for whole cycles, of a drive that is filled by arithmetic.
             self.blocks[block.0 as usize].pe_milli = pe_milli;
             self.blocks[block.0 as usize].written_wordlines = 0;
         }

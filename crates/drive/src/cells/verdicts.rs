@@ -41,7 +41,6 @@ impl Checks {
 /// Verdicts of one operation.
 #[derive(Default)]
 pub(crate) struct Verdicts {
-    /// Number of codewords.
     pub codewords: u32,
     failed: u64,
     max_errors: u32,

@@ -81,6 +81,10 @@ impl<P: Payload> Drive<P> {
             let what = "the write buffer would lie elsewhere in memory";
             return Err(ActivateError::AnotherBuild { what });
         }
+        if !firmware.stream_buffers().eq(self.firmware.stream_buffers()) {
+            let what = "superblocks of other write streams are open";
+            return Err(ActivateError::AnotherBuild { what });
+        }
         let hardware = &mut self.platform.hardware;
         hardware.add_tags(firmware.tags());
         hardware.cells_mut().set_groups(groups, code);

@@ -1,4 +1,5 @@
 //! What a drive refuses, and why.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use firstread_core::HostOp;
 use firstread_ecc::CodeError;
@@ -144,7 +145,6 @@ pub enum SubmitError {
         op_name(*op)
     )]
     OutOfRange {
-        /// What was asked.
         op: HostOp,
         /// First byte of the command.
         offset_bytes: u64,
@@ -164,26 +164,19 @@ pub enum TemperatureRefused {
          (`DriveState::hottest_in_run_c`)"
     )]
     Hotter {
-        /// Asked for (°C).
         celsius: f64,
         /// What the drive was made for (°C).
         hottest: f64,
     },
     /// No chip is at this temperature.
     #[error("{celsius} °C is no temperature of a chip (-55 to 150 °C)")]
-    OutOfRange {
-        /// Asked for (°C).
-        celsius: f64,
-    },
+    OutOfRange { celsius: f64 },
     /// Another change is planned for a later time.
     #[error(
         "the drive is brought to {celsius} °C before a change of temperature that is planned for later: leave out the \
          second temperature of --temperature, or that of the phase"
     )]
-    Planned {
-        /// Asked for (°C).
-        celsius: f64,
-    },
+    Planned { celsius: f64 },
 }
 
 /// Why the power of a drive cannot be cut.

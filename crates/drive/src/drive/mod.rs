@@ -37,7 +37,7 @@ use crate::payload::{Payload, StaleRead};
 use crate::platform::{Due, FrontEndTimer, Platform};
 use crate::port_log::{PortCall, PortCallKind};
 use crate::profile::DriveProfile;
-use crate::stats::{ByMode, WriteBuffers};
+use crate::stats::{ByMode, Lines, WriteBuffers};
 use firmware_builder::FirmwareBuilder;
 
 pub use activate::ActivateError;
@@ -137,8 +137,8 @@ impl<P: Payload> Drive<P> {
         self.platform.completion_due()
     }
 
-    /// Takes the first completion that reaches the host by `by`. None that reaches it by [`Drive::now`] is missing,
-    /// nor by [`Drive::due`].
+    /// Takes the first completion that reaches the host until `by`. All completions that reach it until
+    /// [`Drive::now`] are known, and also those until [`Drive::due`], since nothing happens before that.
     #[inline]
     pub fn completion(&mut self, by: Ns) -> Option<Completed<'_>> {
         if self.platform.completion_due() > by {
@@ -147,10 +147,10 @@ impl<P: Payload> Drive<P> {
         self.platform.completed()
     }
 
-    /// Handles every event until `until`, by the host's clock, or until the first completion reaches the host, if
-    /// that is sooner; at once where a completion has not been taken. The drive's clock is ahead of the host's then
-    /// ([`Drive::host_lag`]). Where nothing is in flight and `until` is [`Ns::MAX`], it returns only if the firmware
-    /// has no background work ever again.
+    /// Handles events until `until`, by the host's clock, or until the first completion reaches the host, whichever is
+    /// sooner. Returns at once if a completion has not been taken. Afterwards the drive's clock is ahead of the host's
+    /// by [`Drive::host_lag`]. With nothing in flight and `until` at [`Ns::MAX`], it returns only if the firmware will
+    /// never have background work again.
     pub fn advance(&mut self, until: Ns) {
         let stop = until.min(self.completion_due());
         if stop.saturating_add(self.platform.host_lag) <= self.platform.now {
@@ -299,10 +299,14 @@ impl<P: Payload> Drive<P> {
     /// Memory of its write buffers.
     pub fn write_buffers(&self) -> WriteBuffers {
         let (all, of_schemes) = self.firmware.write_buffer_slots();
-        let slot = u64::from(self.profile.geometry.slot_bytes);
+        let slot_bytes = self.profile.geometry.slot_bytes;
+        let slot = u64::from(slot_bytes);
+        let streams = self.firmware.stream_buffers();
         WriteBuffers {
             bytes: u64::from(all) * slot,
             of_schemes_bytes: u64::from(of_schemes) * slot,
+            streams: streams.map(|of| Lines::new(of, slot_bytes)).collect(),
+            shared: Lines::new(self.firmware.shared_buffer(), slot_bytes),
         }
     }
     /// The least room of superblocks, which the table of them keeps, counts from now on.
@@ -333,7 +337,7 @@ impl<P: Payload> Drive<P> {
     pub fn payload_mut(&mut self) -> &mut P {
         &mut self.platform.payload
     }
-    /// The cells.
+    /// The cells, to be looked into without disturbing them.
     pub fn medium(&self) -> &Medium {
         self.platform.hardware.cells().medium()
     }
@@ -398,6 +402,8 @@ impl<P: Payload> Drive<P> {
                 if let Some(tag) = free {
                     let (die, planes) = (DieId(die), ALL_PLANES);
                     self.deliver(due, FlashEvent::ArrayFree { tag, die, planes });
+                    // A decode that takes no time has no timer, so its outcome follows at once. The die comes first,
+                    // as it does when decoding takes time.
                     if decoded {
                         let platform = &mut self.platform;
                         let event = platform.hardware.decoded(due, tag.0, &mut platform.stamps);
@@ -405,6 +411,8 @@ impl<P: Payload> Drive<P> {
                     }
                 }
                 let platform = &mut self.platform;
+                // Not before: commands that the firmware has just issued go ahead of data that could begin to cross
+                // now (docs/firmware/reads.md).
                 platform.hardware.time_next(&mut platform.timers);
             }
             Due::Hardware(Resource::Decoder(channel)) => {

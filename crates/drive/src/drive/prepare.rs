@@ -24,7 +24,6 @@ use crate::state::{DriveState, EarlierFill, Plan};
 
 /// What a drive is filled with, and when.
 struct Filling {
-    /// Logical pages written.
     slots: u64,
     /// Superblocks that they take.
     blocks: u32,
@@ -217,6 +216,7 @@ impl<P: Payload> Drive<P> {
                 started = true;
             }
             let block = SuperblockId(place_of(i as u32, left_out));
+            // The fill before this one has one cycle less, and a superblock that was never erased held nothing.
             if *is_earlier && wear[block.0 as usize] == 0 {
                 continue;
             }

@@ -38,7 +38,6 @@ impl PendingTransfer {
     }
 }
 
-/// A channel.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     /// When the first data may begin to cross: everything ahead of them has crossed by then.

@@ -1,7 +1,8 @@
 //! Latency breakdown of requests: every nanosecond is charged to one cause.
 //!
 //! A request of several multi-plane pages is charged with the times of its last page. The causes add up to
-//! the latency exactly.
+//! the latency exactly. A wait for a die is charged to what the die did meanwhile, which its log of recent operations
+//! tells.
 
 use std::ops::{Index, IndexMut};
 
@@ -57,7 +58,7 @@ pub enum Cause {
     Link,
 }
 
-/// Number of causes.
+/// Variants of [`Cause`].
 pub const CAUSES: usize = 22;
 
 impl Cause {
@@ -141,7 +142,7 @@ impl Cause {
     }
 }
 
-/// Nanoseconds by cause.
+/// Nanoseconds charged to each cause, in the order of [`Cause::ALL`].
 pub type NsByCause = [u64; CAUSES];
 
 /// Latency breakdown of a read in flight, later of the command that it was for; or of a write that waits.
@@ -251,7 +252,6 @@ impl Breakdowns {
         }
     }
 
-    /// Closes all breakdowns.
     pub(crate) fn close_all(&mut self) {
         *self = Breakdowns::new(self.all.len() as u32 - 1);
     }

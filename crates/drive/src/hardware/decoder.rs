@@ -10,7 +10,6 @@ use super::in_flight::{InFlight, Turn};
 /// No operation.
 const NONE: u32 = u32::MAX;
 
-/// A decoder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decoder {
     first: u32,

@@ -21,7 +21,7 @@ use firstread_nand::chip::FailureProfile;
 const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 
 /// A block of a die, on all its planes.
-type Place = (u32, u16);
+type DieBlock = (u32, u16);
 
 /// The failures of a drive's blocks.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct Failures {
     /// Step in which the first block of each superblock fails.
     first: Vec<u32>,
     /// Replaced blocks: number of the spare, and cycle of the replacement.
-    replaced: BTreeMap<Place, (u32, u32)>,
+    replaced: BTreeMap<DieBlock, (u32, u32)>,
 }
 
 impl Failures {
@@ -160,6 +160,8 @@ impl Failures {
             _ => self.law.survival(since as f64, self.endurance_of(block)),
         };
         let planes = (0..self.planes).map(|p| self.draw(block.0, die, p, spare, 1));
+        // A spare has survived the cycles of its superblock until `since`, so its draw is a share of the survival
+        // that is left. The highest draw is the plane that fails first.
         lived * planes.fold(0.0, f64::max)
     }
 

@@ -58,13 +58,12 @@ impl Hardware {
         }
     }
 
-    /// The cells.
     pub(crate) fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// The cells, mutable.
     pub(crate) fn cells_mut(&mut self) -> &mut Cells {
+        // Senses that were requested see the cells as they are now, before the change.
         self.sense_all();
         &mut self.cells
     }

@@ -24,7 +24,6 @@ pub(crate) enum Resource {
 /// Result of an expired timer of a die.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Done {
-    /// The operation continues.
     GoesOn,
     /// The operation has ended, and the die is free.
     Free(Tag),

@@ -3,7 +3,6 @@
 use firstread_core::Ns;
 use firstread_nand::profile::ChipTiming;
 
-/// Cost of suspending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SuspendTimes {
     /// Time from the command until the array is free, for a program and for an erase (ns).
@@ -39,7 +38,6 @@ impl SuspendTimes {
 pub(crate) struct Work {
     /// Start of its current run: its start, or its last resume.
     pub started: Ns,
-    /// When it ends.
     pub until: Ns,
     /// Whether it has been suspended before.
     pub resumed: bool,

@@ -100,7 +100,7 @@ pub(crate) struct Stamps {
 /// A read that did not return the last version written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StaleRead {
-    /// Logical page read.
+    /// The logical page that was read.
     pub lpn: u64,
     /// Version it should have returned; none for zeros.
     pub expected_version: Option<u64>,
@@ -152,7 +152,6 @@ impl Stamps {
         self.blocks[block.0 as usize] = Contents::Filled(self.capacity + first, pages);
     }
 
-    /// `block` was erased.
     pub(crate) fn erase(&mut self, block: SuperblockId) {
         let contents = &mut self.blocks[block.0 as usize];
         match contents {

@@ -28,7 +28,6 @@ const FIRST_RANKS: u64 = 1024;
 /// Classes computed in parallel; their number is padded to a multiple of this with empty classes.
 const LANES: usize = 4;
 
-/// A heat class.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     pages: f64,
@@ -115,7 +114,6 @@ impl Block {
     }
 }
 
-/// The model.
 struct Population<'a> {
     classes: &'a [Class],
     /// Slots per superblock.

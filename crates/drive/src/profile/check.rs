@@ -12,6 +12,7 @@ use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
 use crate::profile::drive::{CellModes, LEAST_LOW, LEAST_SPARE, WORDLINES};
 use crate::profile::reader::Reader;
+use crate::profile::streams;
 
 /// What `drive` lacks that a scheme with this need takes for granted.
 fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
@@ -24,6 +25,8 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
                 drive.cells.name()
             ))
         }
+        // Refused rather than guessed: no source says how cache reads or other sensing times combine with planes that
+        // read by themselves.
         Need::WholeDie if drive.chip.timing.independent_plane_reads => Some(
             "reads through the cache register or sets the sensing time of a whole die, and \
              `chip.timing.independent_plane_reads` is true"
@@ -140,6 +143,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         heat,
         retry_table,
         needs,
+        few_streams,
         ordered,
         hot,
         trigger,
@@ -189,6 +193,7 @@ fn shape(drive: &DriveProfile) -> Result<(), Wrong> {
         return wrong("geometry.mapping_unit", message);
     }
     let codewords = g.codewords_per_page() * u32::from(g.planes);
+    // The codewords that a read wants are the bits of one word (`FlashKind::Read`).
     if codewords > 64 {
         let message = format!("one sense of all planes has {codewords} codewords, at most 64");
         return wrong("geometry.page", message);
@@ -247,7 +252,7 @@ fn retry_table(drive: &DriveProfile) -> Result<(), Wrong> {
 /// Why a drive has no life at a wear rate.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum WearRateRefused {
-    /// No such rate.
+    /// The wear rate that was asked for.
     #[error("a wear rate of {0} is outside 1 to {MOST_WEAR_RATE}")]
     OutOfRange(u32),
     /// A scheme is not scale-free.
@@ -291,6 +296,11 @@ fn needs(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Whether its write streams are no more than a firmware has room for.
+fn few_streams(drive: &DriveProfile) -> Result<(), Wrong> {
+    streams::too_many(drive).map_or(Ok(()), Err)
+}
+
 /// Whether parameters that belong together are in order.
 fn ordered(drive: &DriveProfile) -> Result<(), Wrong> {
     for choice in &drive.schemes {
@@ -332,7 +342,8 @@ fn hot(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether a scheme that takes RARO's triggers without its modes has what they compute with.
+/// Whether a scheme of axis `refresh` can use its trigger. RARO's triggers are made for promotion: `computed` is a model
+/// of QLC, and `slow` needs the read times of other cell modes.
 fn trigger(drive: &DriveProfile) -> Result<(), Wrong> {
     let Some(choice) = drive.scheme("refresh") else {
         return Ok(());
@@ -517,7 +528,7 @@ fn size(drive: &DriveProfile) -> Result<(), Wrong> {
 fn room(drive: &DriveProfile) -> Result<(), Wrong> {
     let g = &drive.geometry;
     let cached = drive.dram.map_cache_bytes;
-    let (mut streams, mut map_slots) = (2, 0);
+    let (mut reserve, mut map_slots) = (RESERVE, 0);
     if cached > 0 {
         if cached < 64 * u64::from(g.slot_bytes) {
             let message = format!(
@@ -527,7 +538,7 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
             return wrong("dram.map_cache", message);
         }
         // Superblocks of the map are cleaned once they are half garbage.
-        streams += 1;
+        reserve += 1;
         let entries = u64::from(g.slot_bytes / MAP_ENTRY_BYTES);
         map_slots = 2 * (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
         if map_slots > u64::from(u32::MAX) {
@@ -543,11 +554,10 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
         );
         return wrong("capacity", message);
     }
-    // One superblock is open for the host and one for moves, and one must be free for whichever
-    // opens the next. Cleaning needs some spare space in addition.
+    // Cleaning needs some spare space in addition to its reserve.
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
-    let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
+    let kept = reserve * superblock + spare + map_slots * u64::from(g.slot_bytes);
     let promoted = promoted_slots(drive) * u64::from(g.slot_bytes);
     let own = drive.axes_with_own_stream().count() as u64;
     let kept = kept + promoted + own * superblock;
@@ -566,9 +576,9 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
             drive.capacity_bytes,
             g.blocks_per_plane,
             drive.mode.name(),
-            streams + 1,
+            reserve,
             g.blocks_per_plane.div_ceil(LEAST_SPARE),
-            ["", " and twice the map"][streams as usize - 2],
+            ["", " and twice the map"][usize::from(cached > 0)],
         );
         return wrong("capacity", message + &scaled_capacity(drive));
     }
@@ -591,12 +601,9 @@ fn scaled_capacity(drive: &DriveProfile) -> String {
 
 /// Slots of the superblocks that are kept for data in other modes: an open one and a free one for each mode.
 fn promoted_slots(drive: &DriveProfile) -> u64 {
-    let choice = drive.scheme("cell_mode");
-    if !choice.is_some_and(|choice| choice.scheme.requires(Need::CellModes)) {
-        return 0;
-    }
-    let slots = |mode| u64::from(drive.geometry.slots_per_superblock(mode));
-    2 * (slots(CellMode::Slc) + slots(CellMode::Tlc))
+    let modes = drive.scheme("cell_mode").map_or(&[][..], streams::modes);
+    let slots = |mode: &CellMode| u64::from(drive.geometry.slots_per_superblock(*mode));
+    2 * modes.iter().map(slots).sum::<u64>()
 }
 
 /// Whether the chip keeps up with the channel.
@@ -716,6 +723,62 @@ mod tests {
             let error = with(own).unwrap_err();
             assert!(error.contains(what), "{own:?}: {error}");
         }
+    }
+
+    /// A drive has 32 write streams at most, those of every drive and of the map among them.
+    #[test]
+    fn formula_more_write_streams_than_a_firmware_has_room_for_are_refused_with_the_arithmetic() {
+        const fn declares(needs: &'static [Need]) -> Scheme {
+            Scheme {
+                name: "many",
+                summary: "",
+                source: "",
+                role: Role::Scheme,
+                needs,
+                ordered: &[],
+                params: &[],
+            }
+        }
+        static MOST: Scheme = declares(&[Need::OwnStream; 29]);
+        static TOO_MANY: Scheme = declares(&[Need::OwnStream; 30]);
+        // Two of cell modes.
+        const WITH_MODES: [Need; 29] = {
+            let mut needs = [Need::OwnStream; 29];
+            needs[0] = Need::CellModes;
+            needs
+        };
+        static MODES_TOO: Scheme = declares(&WITH_MODES);
+        let with = |set: &[&str], scheme: &'static Scheme| {
+            let mut drive = loaded(set).unwrap();
+            let choice = drive.schemes.iter_mut().find(|c| c.axis.name == "wear");
+            let choice = choice.unwrap();
+            (choice.scheme, choice.values) = (scheme, Vec::new());
+            few_streams(&drive)
+        };
+        let refreshed = "schemes.refresh=lightweight";
+        assert_eq!(with(&[refreshed], &MOST), Ok(()));
+        let message = "`many` declares 30 write streams, and a drive has 32 at most: 2 of every such drive (host, moves) and \
+                       30 of `wear=many`, 1 of `refresh=lightweight` are 33";
+        for scheme in [&TOO_MANY, &MODES_TOO] {
+            assert_eq!(
+                with(&[refreshed], scheme),
+                wrong("schemes.wear", message.into())
+            );
+        }
+        let message = "`many` declares 29 write streams, and a drive has 32 at most: 3 of every such drive (host, moves, map) \
+                       and 29 of `wear=many`, 1 of `refresh=lightweight` are 33";
+        assert_eq!(
+            with(&[refreshed, "dram.map_cache=4 MiB"], &MOST),
+            wrong("schemes.wear", message.into())
+        );
+        // Every choice among the shipped schemes has fewer.
+        let most = AXES.iter().map(|axis| {
+            let of = |scheme: &Scheme| {
+                scheme.own_streams() + 2 * usize::from(scheme.requires(Need::CellModes))
+            };
+            axis.schemes.iter().map(of).max().unwrap_or(0)
+        });
+        assert!(most.sum::<usize>() + 3 <= firstread_firmware::ftl::MOST_STREAMS);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::profile::{Kind, Library, Override, ProfileError, ResolvedEntry};
 /// A chip and its listing.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoadedChip {
-    /// The chip.
+    /// The numbers that the medium is made from.
     pub chip: ChipProfile,
     /// What it is, in a line or two.
     pub summary: String,

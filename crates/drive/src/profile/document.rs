@@ -59,7 +59,7 @@ impl Override {
 
 /// Where a node was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct Location {
     /// Index into [`Document::origins`].
     pub(super) origin: usize,
     /// Line in it, from 1; 0 for an override.
@@ -69,7 +69,7 @@ pub(super) struct Place {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key: String,
-    pub(super) place: Place,
+    pub(super) place: Location,
     pub(super) node: Node,
     /// Whether a reader has asked for it.
     pub(super) used: Cell<bool>,
@@ -125,7 +125,7 @@ fn entries(table: &DeTable<'_>, origin: usize, lines: &Lines) -> Vec<Entry> {
             let line = lines.of(at);
             let entry = Entry {
                 key: key.get_ref().to_string(),
-                place: Place { origin, line },
+                place: Location { origin, line },
                 node: Node::from_toml(value.get_ref(), origin, lines),
                 used: Cell::new(false),
             };
@@ -144,7 +144,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// An override has no lines: see [`Place::line`].
+    /// An override has no lines: see [`Location::line`].
     const NONE: Lines = Lines {
         newlines: Vec::new(),
         first: 0,
@@ -248,7 +248,7 @@ impl Document {
     /// Replaces the leaf at the override's path, or adds it: an unknown path is reported after
     /// the document has been read.
     fn set(&mut self, o: &Override) -> Result<(), Problem> {
-        let place = Place {
+        let place = Location {
             origin: self.origins.len(),
             line: 0,
         };
@@ -298,7 +298,7 @@ impl Document {
         Err(fail("the path is empty".into()))
     }
 
-    pub(super) fn label(&self, place: Place) -> String {
+    pub(super) fn label(&self, place: Location) -> String {
         let origin = self.origins.get(place.origin).map_or("", String::as_str);
         match place.line {
             0 => origin.to_string(),

@@ -24,7 +24,7 @@ pub struct DriveProfile {
     pub name: String,
     /// What it is, in a line or two.
     pub summary: String,
-    /// Its chips.
+    /// The chip that all dies are of.
     pub chip: ChipProfile,
     /// Whether its cells age and err.
     pub cells: Cells,
@@ -38,11 +38,11 @@ pub struct DriveProfile {
     pub capacity_bytes: u64,
     /// The buses between controller and dies.
     pub channel: ChannelProfile,
-    /// Error correction.
+    /// The code, and how long its decoder takes.
     pub ecc: EccProfile,
     /// The way to the host.
     pub link: LinkProfile,
-    /// The controller's processors.
+    /// Time that the processors take, and how work takes turns on a die.
     pub firmware: FirmwareProfile,
     /// What the controller's memory is used for.
     pub dram: DramProfile,
@@ -227,7 +227,7 @@ pub struct HistoryProfile {
 /// What a long sequential write is limited by (bytes/s of user data).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FillRate {
-    /// By the link.
+    /// By the link to the host.
     pub link: u64,
     /// By the channels, parity and command cycles included.
     pub channels: u64,

@@ -1,4 +1,5 @@
-//! How the firmware counts heat: `[heat]`, a table that may be left out. Whether it does is decided by its schemes.
+//! How the firmware counts heat: the table `[heat]` of a profile, which may be left out. The firmware counts heat if a
+//! scheme of the drive needs it, or if `heat.enabled` is set.
 
 use firstread_firmware::observe::{Epoch, HeatConfig, MOST_HEAT_BYTES};
 
@@ -22,7 +23,7 @@ pub struct HeatProfile {
     pub reset_on_update: bool,
     /// Whether schemes are shown the heat of other pages.
     pub shuffle: bool,
-    /// Most memory.
+    /// Memory that the counters may take; a drive that needs more is refused.
     pub most_bytes: u64,
 }
 

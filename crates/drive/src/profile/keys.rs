@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use firstread_workload::nearest;
 
-use crate::profile::document::{Entry, Node, Place, is_leaf};
+use crate::profile::document::{Entry, Location, Node, is_leaf};
 use crate::profile::listing::{ResolvedEntry, quoted};
 use crate::profile::quantity::{Dimension, Quantity, Unit};
 use crate::profile::reader::Reader;
@@ -12,7 +12,7 @@ use crate::profile::reader::Reader;
 /// What a leaf says, and where.
 struct Leaf<'a> {
     path: String,
-    place: Place,
+    place: Location,
     node: &'a Node,
     source: String,
     overridden: bool,
@@ -25,7 +25,7 @@ pub struct Keys<'a> {
     /// The table is missing or is not a table. This is reported once; its keys are not reported.
     absent: bool,
     path: String,
-    place: Place,
+    place: Location,
     known: RefCell<Vec<String>>,
     missing: RefCell<Vec<String>>,
 }
@@ -523,7 +523,7 @@ fn bracketed(items: impl Iterator<Item = String>) -> String {
 impl Reader<'_> {
     /// Reads the root table.
     pub fn read<T>(&self, f: impl FnOnce(&Keys<'_>) -> T) -> T {
-        let place = Place { origin: 0, line: 1 };
+        let place = Location { origin: 0, line: 1 };
         self.table(Some(&self.document.root), String::new(), place, f)
     }
 
@@ -531,7 +531,7 @@ impl Reader<'_> {
         &self,
         entries: Option<&[Entry]>,
         path: String,
-        place: Place,
+        place: Location,
         f: impl FnOnce(&Keys<'_>) -> T,
     ) -> T {
         let keys = Keys {

@@ -433,7 +433,7 @@ fn defaults(drive: &DriveProfile) -> Vec<ResolvedEntry> {
         let path = format!("schemes.{}", axis.name);
         if !listed(&path) {
             let literal = format!("\"{}\"", scheme.name);
-            entries.push(entry(path, scheme.name, "", literal, "the axis's null"));
+            entries.push(entry(path, scheme.name, "", literal, "the axis's baseline"));
         }
         for (param, &value) in scheme.params.iter().zip(values) {
             let path = format!("{}.{}.{}", axis.name, scheme.name, param.key);

@@ -29,6 +29,7 @@ pub mod quantity;
 pub mod queues;
 pub mod reader;
 mod schemes;
+mod streams;
 pub mod switched_off;
 
 use std::fmt;
@@ -84,7 +85,7 @@ impl std::error::Error for Problem {}
 /// Everything that is wrong with a profile, in the order of its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProfileError {
-    /// At least one.
+    /// The faults: one at least.
     pub problems: Vec<Problem>,
 }
 
@@ -111,14 +112,14 @@ impl std::error::Error for ProfileError {}
 /// What a profile describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A NAND chip.
+    /// A NAND chip: cells, ageing, timing.
     Chip,
-    /// A drive.
+    /// Chips with a controller, a link and schemes.
     Drive,
 }
 
 impl Kind {
-    /// In a word.
+    /// The word for it in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Chip => "chip",

@@ -10,7 +10,8 @@ use std::fmt;
 
 use crate::profile::Problem;
 
-/// What is measured.
+/// What a quantity measures. Quantities are converted within a dimension alone.
+#[allow(missing_docs, reason = "`name` has the words")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dimension {
     /// A span of time.
@@ -25,21 +26,16 @@ pub enum Dimension {
     VoltagePerKilocycle,
     /// A shift of threshold voltage per natural-log unit of reads.
     VoltagePerE,
-    /// A temperature.
     Temperature,
-    /// An activation energy.
     Energy,
     /// An amount of data.
     Bytes,
-    /// Bytes per second.
     ByteRate,
     /// Transfers per second of a bus eight bits wide.
     Transfers,
-    /// A ratio.
     Ratio,
     /// A ratio per thousand program-erase cycles.
     RatioPerKilocycle,
-    /// Program-erase cycles.
     Cycles,
     /// Reads of a block.
     Reads,
@@ -52,7 +48,7 @@ pub enum Dimension {
 pub struct Unit {
     /// As written after the number.
     pub symbol: &'static str,
-    /// What it measures.
+    /// Dimension within which the unit is converted.
     pub dimension: Dimension,
     /// How many of the dimension's base unit it is.
     factor: f64,
@@ -60,7 +56,7 @@ pub struct Unit {
 
 macro_rules! units {
     ($($(#[$doc:meta])* $name:ident = $symbol:literal, $dimension:ident, $factor:literal;)*) => {
-        $($(#[$doc])* pub const $name: Unit =
+        $($(#[$doc])* #[doc = concat!("The unit `", $symbol, "`.")] pub const $name: Unit =
             Unit { symbol: $symbol, dimension: Dimension::$dimension, factor: $factor };)*
         /// Every unit, those of one dimension side by side.
         pub const UNITS: &[Unit] = &[$($name),*];
@@ -68,92 +64,51 @@ macro_rules! units {
 }
 
 units! {
-    /// Nanosecond.
     NS = "ns", Time, 1.0;
-    /// Microsecond.
     US = "us", Time, 1e3;
-    /// Millisecond.
     MS = "ms", Time, 1e6;
-    /// Second.
     S = "s", Time, 1e9;
-    /// Minute.
     MIN = "min", Time, 60e9;
-    /// Hour.
     H = "h", Time, 3_600e9;
-    /// Day of 24 hours.
     D = "d", Time, 86_400e9;
-    /// Month of 30 days.
     MO = "mo", Time, 2_592_000e9;
-    /// Year of 365 days.
     Y = "y", Time, 31_536_000e9;
-    /// Millivolt.
     MV = "mV", Voltage, 1.0;
-    /// Volt.
     V = "V", Voltage, 1e3;
-    /// Millivolts per decade of time.
     MV_PER_DECADE = "mV/decade", VoltagePerDecade, 1.0;
-    /// Millivolts per degree.
     MV_PER_DEGC = "mV/degC", VoltagePerDegree, 1.0;
-    /// Millivolts per thousand program-erase cycles.
     MV_PER_KPE = "mV/kP/E", VoltagePerKilocycle, 1.0;
-    /// Millivolts each time the reads grow by a factor of e.
     MV_PER_E = "mV/e", VoltagePerE, 1.0;
-    /// Degree Celsius.
     DEGC = "degC", Temperature, 1.0;
-    /// Electronvolt.
     EV = "eV", Energy, 1.0;
-    /// Byte.
     B = "B", Bytes, 1.0;
-    /// Kilobyte.
     KB = "kB", Bytes, 1e3;
-    /// Megabyte.
     MB = "MB", Bytes, 1e6;
-    /// Gigabyte.
     GB = "GB", Bytes, 1e9;
-    /// Terabyte.
     TB = "TB", Bytes, 1e12;
-    /// Petabyte.
     PB = "PB", Bytes, 1e15;
-    /// Kibibyte.
     KIB = "KiB", Bytes, 1_024.0;
-    /// Mebibyte.
     MIB = "MiB", Bytes, 1_048_576.0;
-    /// Gibibyte.
     GIB = "GiB", Bytes, 1_073_741_824.0;
-    /// Tebibyte.
     TIB = "TiB", Bytes, 1_099_511_627_776.0;
-    /// Pebibyte.
     PIB = "PiB", Bytes, 1_125_899_906_842_624.0;
-    /// Bytes per second.
     B_PER_S = "B/s", ByteRate, 1.0;
-    /// Megabytes per second.
     MB_PER_S = "MB/s", ByteRate, 1e6;
-    /// Gigabytes per second.
     GB_PER_S = "GB/s", ByteRate, 1e9;
-    /// Million transfers per second.
     MT_PER_S = "MT/s", Transfers, 1.0;
-    /// Thousandths.
     PERMILLE = "permille", Ratio, 1.0;
-    /// Hundredths.
     PERCENT = "%", Ratio, 10.0;
-    /// Multiples.
     X = "x", Ratio, 1_000.0;
-    /// Hundredths per thousand program-erase cycles.
     PERCENT_PER_KPE = "%/kP/E", RatioPerKilocycle, 1.0;
-    /// Program-erase cycles.
     PE = "P/E", Cycles, 1.0;
-    /// Thousand program-erase cycles.
     KPE = "kP/E", Cycles, 1e3;
-    /// Reads.
     READS = "reads", Reads, 1.0;
-    /// Thousand reads.
     KREADS = "kreads", Reads, 1e3;
-    /// A bare number.
     ONE = "", Count, 1.0;
 }
 
 impl Dimension {
-    /// In words.
+    /// In words, for messages: `a time`.
     pub const fn name(self) -> &'static str {
         match self {
             Dimension::Time => "a time",
@@ -174,7 +129,7 @@ impl Dimension {
             Dimension::Count => "a bare number",
         }
     }
-    /// Its units.
+    /// Units of the dimension, smallest first.
     pub fn units(self) -> impl Iterator<Item = &'static Unit> {
         UNITS.iter().filter(move |u| u.dimension == self)
     }
@@ -213,9 +168,9 @@ fn prefix(symbol: &str) -> Option<f64> {
 /// A number and its unit, as written.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Quantity {
-    /// The number.
+    /// As written, before the unit.
     pub number: f64,
-    /// The unit.
+    /// As written, or the unit of a bare count.
     pub unit: &'static Unit,
 }
 

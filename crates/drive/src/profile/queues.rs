@@ -26,7 +26,7 @@ pub struct QueuesProfile {
 pub enum Arbitration {
     /// One after the other.
     RoundRobin,
-    /// By class.
+    /// By priority class and weight, as NVMe has it.
     WeightedRoundRobin,
 }
 

@@ -9,7 +9,7 @@
 
 use std::cell::RefCell;
 
-use crate::profile::document::{Document, Place};
+use crate::profile::document::{Document, Location};
 use crate::profile::listing::ResolvedEntry;
 use crate::profile::{Problem, ProfileError};
 
@@ -17,10 +17,10 @@ use crate::profile::{Problem, ProfileError};
 pub struct Reader<'d> {
     pub(super) document: &'d Document,
     /// With the place, to report in order.
-    problems: RefCell<Vec<(Place, Problem)>>,
+    problems: RefCell<Vec<(Location, Problem)>>,
     pub(super) listing: RefCell<Vec<ResolvedEntry>>,
     /// Where each entry of the listing was written.
-    pub(super) places: RefCell<Vec<Place>>,
+    pub(super) places: RefCell<Vec<Location>>,
 }
 
 impl<'d> Reader<'d> {
@@ -34,7 +34,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    pub(super) fn note(&self, place: Place, key: String, message: String) {
+    pub(super) fn note(&self, place: Location, key: String, message: String) {
         let problem = Problem {
             place: self.document.label(place),
             key,
@@ -46,7 +46,7 @@ impl<'d> Reader<'d> {
     /// Notes a problem of the key at `path`, wherever that was written.
     pub fn note_at(&self, path: &str, message: String) {
         let at = self.listing.borrow().iter().position(|e| e.path == path);
-        let place = at.map_or(Place { origin: 0, line: 1 }, |i| self.places.borrow()[i]);
+        let place = at.map_or(Location { origin: 0, line: 1 }, |i| self.places.borrow()[i]);
         self.note(place, path.to_string(), message);
     }
 

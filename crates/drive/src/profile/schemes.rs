@@ -1,6 +1,6 @@
 //! The schemes of a drive.
 //!
-//! Schemes are chosen in `[schemes]`, one key an axis; an axis that is not named has its null.
+//! Schemes are chosen in `[schemes]`, one key an axis; an axis that is not named has its baseline.
 //! Parameters of a scheme are in `[AXIS.SCHEME]` and hold while that scheme is chosen, whatever the
 //! others say, so that a run may switch schemes without touching them. `--set AXIS.KEY=VALUE` is a
 //! short form for the scheme that is chosen.
@@ -13,9 +13,9 @@ use crate::profile::quantity::{B, DEGC, MV, NS, ONE, PE, PERMILLE, UNITS, Unit};
 /// The scheme of one axis and its parameters.
 #[derive(Clone, Debug)]
 pub struct SchemeChoice {
-    /// The axis.
+    /// The axis that the choice is made on.
     pub axis: &'static Axis,
-    /// The scheme.
+    /// The record of the scheme that is chosen.
     pub scheme: &'static Scheme,
     /// Values of its parameters, in the order of its record.
     pub values: Vec<i64>,

@@ -13,13 +13,13 @@ use crate::profile::{DriveProfile, SchemeChoice};
 pub struct SwitchedOff {
     /// The axis of the scheme.
     pub axis: &'static str,
-    /// The scheme.
+    /// The scheme that runs without this part.
     pub scheme: &'static str,
     /// What the scheme does not do.
     pub what: &'static str,
     /// The option, as a path of a profile.
     pub option: &'static str,
-    /// Its value.
+    /// Value of the option that has this effect.
     pub value: &'static str,
     /// Why the option has that effect.
     pub why: &'static str,
@@ -76,8 +76,8 @@ impl DriveProfile {
     pub fn switched_off(&self) -> Vec<SwitchedOff> {
         let of = |rule: &Rule| {
             let choice = self.scheme(rule.axis)?;
-            let is_null = choice.scheme.role == Role::Null;
-            (!is_null).then(|| (rule.of)(self, choice))?
+            let is_baseline = choice.scheme.role == Role::Baseline;
+            (!is_baseline).then(|| (rule.of)(self, choice))?
         };
         RULES.iter().filter_map(of).collect()
     }
@@ -106,7 +106,7 @@ mod tests {
                  `{cache}`: a flush waits for the stream of the host alone"
             );
             assert_eq!(switched_off(&[area, &cache_set]), [text]);
-            // The null of the axis has nothing to switch off.
+            // The baseline of the axis has nothing to switch off.
             assert_eq!(switched_off(&["schemes.area=one", &cache_set]), [""; 0]);
         }
         assert_eq!(switched_off(&[area]), [""; 0]);

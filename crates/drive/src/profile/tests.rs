@@ -70,7 +70,7 @@ static AXES: &[Axis] = &[
         name: "read_levels",
         summary: "",
         schemes: &[
-            scheme("factory", Role::Null, &[]),
+            scheme("factory", Role::Baseline, &[]),
             scheme(
                 "frozen",
                 Role::Scheme,
@@ -83,7 +83,7 @@ static AXES: &[Axis] = &[
         name: "retry",
         summary: "",
         schemes: &[
-            scheme("sequential", Role::Null, &[]),
+            scheme("sequential", Role::Baseline, &[]),
             needing(&[Need::WholeDie], "pipelined"),
         ],
     },
@@ -91,7 +91,7 @@ static AXES: &[Axis] = &[
         name: "suspend",
         summary: "",
         schemes: &[
-            scheme("none", Role::Null, &[]),
+            scheme("none", Role::Baseline, &[]),
             scheme("program-erase", Role::Scheme, &[]),
         ],
     },
@@ -99,7 +99,7 @@ static AXES: &[Axis] = &[
         name: "wear",
         summary: "",
         schemes: &[
-            scheme("none", Role::Null, &[]),
+            scheme("none", Role::Baseline, &[]),
             scheme("static", Role::Scheme, &[]),
         ],
     },
@@ -107,7 +107,7 @@ static AXES: &[Axis] = &[
         name: "read_recovery",
         summary: "",
         schemes: &[
-            scheme("none", Role::Null, &[]),
+            scheme("none", Role::Baseline, &[]),
             needing(&[Need::StripeParity], "parity"),
             needing(&[Need::SoftDecoder, Need::StripeParity], "soft-parity"),
         ],
@@ -116,7 +116,7 @@ static AXES: &[Axis] = &[
         name: "gc_victim",
         summary: "",
         schemes: &[
-            scheme("fifo", Role::Null, &[]),
+            scheme("fifo", Role::Baseline, &[]),
             scheme("greedy", Role::Scheme, &[]),
             scheme("cost-benefit", Role::Scheme, &[]),
             scheme("d-choices", Role::Scheme, &[]),
@@ -126,7 +126,7 @@ static AXES: &[Axis] = &[
         name: "refresh",
         summary: "",
         schemes: &[
-            scheme("none", Role::Null, &[]),
+            scheme("none", Role::Baseline, &[]),
             scheme(
                 "read-count",
                 Role::Scheme,
@@ -207,7 +207,7 @@ fn smoke_every_shipped_drive_loads() {
     }
 }
 
-/// Drives that stand for products have what products have; test drives and emulators have the null of an
+/// Drives that stand for products have what products have; test drives and emulators have the baseline of an
 /// axis. A drive that is neither fails here, so that its schemes are decided.
 #[test]
 fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
@@ -228,7 +228,7 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
         "cost-benefit",
         "read-count",
     ];
-    const NULLS: [&str; 5] = ["none", "none", "none", "fifo", "none"];
+    const BASELINES: [&str; 5] = ["none", "none", "none", "fifo", "none"];
     const EMULATOR: [&str; 5] = ["none", "none", "none", "cost-benefit", "none"];
     /// It has wear leveling, which its paper is about.
     const SIMULATOR: [&str; 5] = ["none", "static", "none", "cost-benefit", "none"];
@@ -239,19 +239,19 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
             "tlc-48l" => HARD_DECISIONS,
             "raro-femu" => EMULATOR,
             "dwr-256g" => SIMULATOR,
-            "bench-512g" | "bench-4g" => NULLS,
+            "bench-512g" | "bench-4g" => BASELINES,
             _ => panic!("{name}: is it a product?"),
         };
         let drive = load_drive(&Library::new(), name, &[], AXES).unwrap();
         for (axis, expected) in AXES_DECIDED.iter().zip(expected) {
             let scheme = drive.scheme(axis).unwrap().scheme;
             assert_eq!(scheme.name, expected, "{name}: {axis}");
-            // A bench drive's null is written down, and what a product has says why.
+            // A bench drive's baseline is written down, and what a product has says why.
             let path = format!("schemes.{axis}");
             let entry = drive.resolved.iter().find(|e| e.path == path).unwrap();
-            let is_null = scheme.role == Role::Null;
+            let is_baseline = scheme.role == Role::Baseline;
             assert!(
-                is_null || entry.source.len() > 20,
+                is_baseline || entry.source.len() > 20,
                 "{name}: {path} has no source"
             );
         }

@@ -49,7 +49,6 @@ impl Turns {
     }
 }
 
-/// The arbiter.
 #[derive(Clone, Debug)]
 pub(crate) struct Arbiter {
     burst: u32,

@@ -24,17 +24,17 @@ pub struct BurnIn {
     pub written: Written,
     /// Bytes that the host wrote, in units of the capacity.
     pub drive_writes: f64,
-    /// Requests completed.
+    /// Requests completed in all passes.
     pub requests: u64,
     /// Number of passes begun.
     pub passes: u64,
     /// Power cuts in them.
     pub power_cuts: u64,
-    /// Simulated time.
+    /// Simulated time that the passes took.
     pub time: Ns,
     /// Write amplification, with the reason if it was not steady.
     pub amplification: Amplification,
-    /// Why it ended.
+    /// Whether the writes became steady, or what ended it before.
     pub ended: BurnInEnd,
 }
 

@@ -3,7 +3,7 @@
 use firstread_core::{HostOp, Ns};
 use firstread_workload::job::ExitWhat;
 use firstread_workload::{
-    JobError, JobSpec, JobStream, Place, Request, TraceRecord, WorkloadError,
+    JobError, JobSpec, JobStream, Location, Request, TraceRecord, WorkloadError,
 };
 
 use super::depth_search::{DepthSearch, Verdict};
@@ -24,7 +24,7 @@ pub(super) type Records<'a> = Box<dyn Iterator<Item = Result<TraceRecord, Worklo
 pub(crate) struct Client<'a> {
     pub(super) source: Source<'a>,
     /// The job, and where it is written; none for a trace.
-    pub(super) job: Option<(Place, String)>,
+    pub(super) job: Option<(Location, String)>,
     /// Requests in flight at most.
     depth: u32,
     in_flight: u32,
@@ -160,7 +160,6 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Its group starts.
     pub(crate) fn start(&mut self, now: Ns) {
         self.is_started = true;
         self.started = now + self.start_delay;

@@ -66,7 +66,6 @@ impl DepthSearch {
         }
     }
 
-    /// The job starts.
     pub(crate) fn start(&mut self, now: Ns) {
         self.new_window(now);
     }

@@ -1,7 +1,8 @@
 //! Why a run cannot go on.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use firstread_core::Status;
-use firstread_workload::{Place, WorkloadError};
+use firstread_workload::{Location, WorkloadError};
 use thiserror::Error;
 
 use crate::drive::{CutRefused, SubmitError, TemperatureRefused};
@@ -60,8 +61,7 @@ pub enum ForesightError {
     )]
     Endless {
         /// Where the job is written.
-        place: Place,
-        /// Its name.
+        place: Location,
         job: String,
     },
     /// A job may end, or end others, before all of its requests have been issued.
@@ -71,10 +71,8 @@ pub enum ForesightError {
     )]
     EndsSooner {
         /// Where the job is written.
-        place: Place,
-        /// Its name.
+        place: Location,
         job: String,
-        /// The option.
         option: &'static str,
     },
     /// A trace was not given a second time.

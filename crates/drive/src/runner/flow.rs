@@ -23,7 +23,6 @@ struct Part {
 /// Whether a client may issue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Share {
-    /// It may.
     Open,
     /// Not before this time, because it is ahead of its share.
     At(Ns),

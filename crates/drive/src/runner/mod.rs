@@ -25,7 +25,7 @@ mod watch;
 use firstread_core::{Ns, Status};
 
 use crate::drive::{Drive, PowerCut, Step};
-use crate::stats::{ByMode, Modes, Report, areas};
+use crate::stats::{ByMode, Modes, Report, regions};
 use firstread_firmware::observe::Counters;
 use run::Run;
 use watch::EraseWatch;
@@ -80,7 +80,7 @@ impl<'h> Host<'h> {
                 end: drive.modes(),
                 worst: drive.blocks().worst_room(),
             },
-            areas: areas(drive.blocks()),
+            regions: regions(drive.blocks()),
             amplification: watch.amplification(drive, burn_in),
             buffered_bytes: drive.buffered_bytes(),
             write_buffers: drive.write_buffers(),

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use firstread_core::Ns;
-use firstread_firmware::observe::{Area, Counters, SuperblockRow, SuperblockUse};
+use firstread_firmware::observe::{Counters, SuperblockRow, SuperblockUse};
 
 use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
-use crate::stats::{Amplification, Modes, OfArea, Report, WriteBuffers};
+use crate::stats::{Amplification, Modes, OfRegion, Report, WriteBuffers};
 
 /// What a run did.
 #[derive(Clone, Debug)]
@@ -25,9 +25,9 @@ pub struct RunStats {
     pub counters: Counters,
     /// Superblocks by cell mode, and what room they left.
     pub modes: Modes,
-    /// Its areas that wear apart, at the end; none where it wears as a whole.
-    pub areas: Option<[OfArea; Area::COUNT]>,
-    /// Its write amplification.
+    /// Its regions at the end, its own first.
+    pub regions: Vec<OfRegion>,
+    /// Bytes programmed for each byte of the host, and whether the run was in a steady state.
     pub amplification: Amplification,
     /// Host bytes in the write buffer at the end of the run, which are not on flash yet.
     pub buffered_bytes: u64,
@@ -39,7 +39,7 @@ pub struct RunStats {
     pub simulated: Ns,
     /// The power cut in it.
     pub power_cut: Option<PowerCut>,
-    /// How it ended.
+    /// Whether the run did all that was asked of it.
     pub ended: Ended,
 }
 
@@ -59,7 +59,7 @@ pub enum Ended {
 pub struct EndOfLife {
     /// Bytes the host wrote in this run.
     pub written: u64,
-    /// Superblocks in all.
+    /// Superblocks of the drive, those in use and those retired.
     pub blocks: u32,
     /// Superblocks that are retired.
     pub retired: u32,

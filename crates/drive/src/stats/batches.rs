@@ -220,6 +220,8 @@ impl Batches {
             }
             above -= n;
         }
+        // Edges are compared by log odds: at a tail, shares of 1e-4 and 2e-4 are far apart and hardly differ as
+        // numbers.
         let odds = |share: f64| libm::log(share / (1.0 - share));
         let wanted = odds(beyond.clamp(0.5 / all as f64, 1.0 - 0.5 / all as f64));
         let far = |above: u64| libm::fabs(odds(above as f64 / all as f64) - wanted);
@@ -227,6 +229,8 @@ impl Batches {
         let share = above as f64 / all as f64;
         let slow = self.requests_from(edge).into_iter().zip(self.requests());
         let apart: Vec<f64> = slow.map(|(slow, n)| slow - share * n).collect();
+        // Few requests beyond a percentile hide the wave that the drive works in: they take the wave of the mean
+        // latency (docs/intervals.md, step 2).
         let variance = variance(&apart, wave(&self.latencies_apart().0));
         let independent = all as f64 * share * (1.0 - share);
         Some(((variance.of_sum / independent).max(0.1), variance))

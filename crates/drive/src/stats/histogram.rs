@@ -62,7 +62,6 @@ impl RareHistogram {
         }
     }
 
-    /// Number of latencies.
     pub(super) fn len(&self) -> u64 {
         self.total
     }
@@ -150,7 +149,6 @@ impl Histogram {
         self.total += other.total;
     }
 
-    /// Number of latencies.
     pub(super) fn len(&self) -> u64 {
         self.total
     }

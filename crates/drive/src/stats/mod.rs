@@ -1,7 +1,6 @@
 //! Statistics of a run: latencies by direction with intervals, and the causes of the tail.
 
 pub mod amplification;
-mod areas;
 mod batches;
 mod by_bucket;
 mod counted;
@@ -9,17 +8,18 @@ mod histogram;
 mod memory;
 mod modes;
 pub mod rates;
+mod regions;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
-pub(crate) use areas::areas;
-pub use areas::{OfArea, Wear};
-pub use memory::WriteBuffers;
+pub use memory::{Lines, WriteBuffers};
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
+pub(crate) use regions::regions;
+pub use regions::{OfRegion, Wear};
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};
@@ -49,7 +49,7 @@ pub struct Latencies {
 pub struct Percentile {
     /// In percent: 99.99.
     pub percent: f64,
-    /// Latency (ns).
+    /// The latency that `percent` of the requests do not exceed (ns).
     pub ns: u64,
     /// 95 % interval (ns) over runs of the same length on the same drive with other requests of the same
     /// load, estimated from batches of this run. None if the run is too short.
@@ -139,7 +139,7 @@ impl Latencies {
     pub fn min_ns(&self) -> u64 {
         self.counted.histogram().min()
     }
-    /// Longest latency (ns).
+    /// Longest latency (ns); 0 if there is none.
     pub fn max_ns(&self) -> u64 {
         self.counted.histogram().max()
     }
@@ -213,15 +213,15 @@ impl Latencies {
 /// Requests of one report: a job, or the jobs of a `group_reporting` group.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Its name.
+    /// Name of the job, or of the group's first job.
     pub name: String,
-    /// Reads.
+    /// Latencies of reads, those that ended in an error among them.
     pub read: Latencies,
-    /// Writes.
+    /// Latencies of writes, until they were acknowledged.
     pub write: Latencies,
-    /// Trims.
+    /// Latencies of trims, as fio's `trim`.
     pub trim: Latencies,
-    /// Flushes.
+    /// Latencies of flushes, as fio's `sync`.
     pub flush: Latencies,
     /// From the first measured request's submission to the last completion (ns).
     pub runtime_ns: u64,
@@ -229,7 +229,7 @@ pub struct Report {
     pub rates: RatesByDirection,
     /// Requests by queue depth. Empty in a report of several reports together.
     pub depths: Depths,
-    /// Percentiles to report.
+    /// Percentiles that the jobs ask for (`percentile_list`), in percent.
     pub percentiles: Vec<f64>,
     /// Result of the search for a queue depth (`latency_target`).
     pub depth: Option<DepthFound>,

@@ -35,7 +35,7 @@ impl ByMode {
 /// Cell modes over a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Modes {
-    /// When it began.
+    /// When the run began.
     pub start: ByMode,
     /// When it had ended.
     pub end: ByMode,

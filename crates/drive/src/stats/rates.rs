@@ -8,13 +8,13 @@ pub const INTERVAL_NS: u64 = 500_000_000;
 /// Samples of one figure, without keeping them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// How many.
+    /// Intervals in which something completed.
     pub count: u64,
-    /// Lowest.
+    /// Lowest of the intervals.
     pub min: f64,
-    /// Highest.
+    /// Highest of the intervals.
     pub max: f64,
-    /// Mean.
+    /// Mean over the intervals.
     pub mean: f64,
     /// Sum of squared distances from the mean.
     squares: f64,
@@ -47,9 +47,9 @@ impl Samples {
 /// interval at the end of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
-    /// Requests per second.
+    /// Requests completed per second.
     pub iops: Samples,
-    /// Bytes per second.
+    /// Bytes moved per second.
     pub bandwidth: Samples,
     /// End of the current interval (ns since the job's first request).
     end_ns: u64,
@@ -99,11 +99,11 @@ impl Rates {
 /// Rates of the directions that move data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RatesByDirection {
-    /// Reads.
+    /// Rates of completed reads.
     pub read: Rates,
-    /// Writes.
+    /// Rates of completed writes.
     pub write: Rates,
-    /// Trims.
+    /// Rates of completed trims.
     pub trim: Rates,
 }
 

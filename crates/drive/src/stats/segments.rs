@@ -11,9 +11,9 @@ const MOST: usize = 4 * FEWEST;
 /// Bytes the host wrote, and bytes programmed to flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Written {
-    /// By the host.
+    /// Bytes that the host wrote, parts of slots as such.
     pub host_bytes: u64,
-    /// To flash.
+    /// Bytes of programmed slots, whoever wrote them.
     pub flash_bytes: u64,
 }
 

@@ -11,7 +11,7 @@ struct Bucket {
     parts: NsByCause,
 }
 
-/// Causes by latency.
+/// Sums of time by cause, for requests of like latency, so that any tail can be summed up later.
 #[derive(Clone, Debug, Default)]
 pub struct Tail {
     buckets: ByBucket<Bucket>,

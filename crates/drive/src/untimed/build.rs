@@ -36,7 +36,7 @@ pub enum UntimedError {
     },
 }
 
-/// Axes of what happens within a read or between operations of a die: where nothing takes time, their nulls.
+/// Axes of what happens within a read or between operations of a die: where nothing takes time, their baselines.
 const TIMED_AXES: [&str; 4] = ["read_levels", "retry", "read_recovery", "suspend"];
 
 impl UntimedDrive {
@@ -196,16 +196,20 @@ impl UntimedDrive {
     }
 }
 
-/// `profile` with the nulls of the axes that act within reads or on the time of a die.
+/// `profile` with the baselines of the axes that act within reads or on the time of a die.
 fn without_reads(mut profile: DriveProfile) -> DriveProfile {
     profile.chip.timing.independent_plane_reads = false;
     for choice in &mut profile.schemes {
         if TIMED_AXES.contains(&choice.axis.name) {
-            let null = &choice.axis.schemes[0];
+            let baseline = &choice.axis.schemes[0];
             *choice = SchemeChoice {
                 axis: choice.axis,
-                scheme: null,
-                values: null.params.iter().map(|param| param.default()).collect(),
+                scheme: baseline,
+                values: baseline
+                    .params
+                    .iter()
+                    .map(|param| param.default())
+                    .collect(),
             };
         }
     }

@@ -50,7 +50,7 @@ pub enum CommandError {
     /// A command has not completed although no operation is under way: a defect.
     #[error("a command at byte {offset_bytes} waits for nothing and does not end")]
     Stuck {
-        /// Its first byte.
+        /// First byte of the command.
         offset_bytes: u64,
     },
 }

@@ -207,7 +207,7 @@ fn model_the_map_is_that_of_the_timed_drive_if_flash_is_instant() {
         assert_eq!(a.slots_programmed, b.slots_programmed, "{schemes:?}");
         let acts = match schemes {
             _ if schemes == levelled => a.slots_moved_by[Owner::Wear as usize] > 0,
-            _ if schemes == areas => a.slots_into_low.iter().sum::<u64>() > 0,
+            _ if schemes == areas => a.slots_entered.iter().sum::<u64>() > 0,
             _ => true,
         };
         assert!(acts, "{schemes:?}: the scheme did nothing");

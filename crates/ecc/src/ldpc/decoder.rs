@@ -26,12 +26,12 @@ const _: () = assert!(HARD <= MAX_CHANNEL && SOFT3.0 <= MAX_CHANNEL && SOFT5.0 <
 pub enum Reliability<'a> {
     /// One sense: nothing more.
     Hard,
-    /// Three senses.
+    /// One bit of reliability, from three senses.
     Three {
         /// Bits whose cells lie between the outer senses.
         weak: &'a [u64],
     },
-    /// Five senses.
+    /// Two bits of reliability, from five senses.
     Five {
         /// Bits whose cells lie between the inner pair of outer senses.
         weak: &'a [u64],
@@ -175,7 +175,7 @@ impl Decoder {
         }
     }
 
-    /// Its code.
+    /// The code whose codewords it decodes.
     pub const fn code(&self) -> &Ldpc {
         &self.code
     }

@@ -49,7 +49,7 @@ impl Encoder {
         }
     }
 
-    /// Its code.
+    /// The code whose codewords it makes.
     pub const fn code(&self) -> &Ldpc {
         &self.code
     }

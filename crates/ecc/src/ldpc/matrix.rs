@@ -19,7 +19,7 @@ pub const CHECK_BITS: [u32; ROWS] = [36, 35, 35, 35];
 /// column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// Block column.
+    /// Block column, below [`COLUMNS`].
     pub column: u8,
     /// Shift, below `Z`.
     pub shift: u16,

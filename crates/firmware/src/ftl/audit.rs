@@ -2,8 +2,8 @@
 //!
 //! Verifies that no two logical pages lie at one slot; that each superblock has as many valid slots as the
 //! map points at; that no page lies in a superblock without data; that free superblocks, their slots, pins
-//! and physical slots agree with the superblock table; and that there are as many moves and programs as jobs
-//! for them. It does not verify the data: the drive's payload does that on every read.
+//! and physical slots agree with the superblock table; that each superblock names its pool, and the stream that fills it; that
+//! the index of superblocks has what their records say; and that there are as many moves and programs as jobs for them. It does not verify the data: the drive's payload does that on every read.
 
 use alloc::vec;
 
@@ -25,8 +25,12 @@ pub enum Inconsistency {
     Valid(SuperblockId, u32, u32),
     /// A superblock's count of pins, and how many reads there are.
     Pins(SuperblockId, u32, u32),
-    /// The count of free superblocks or of their slots is wrong.
+    /// The count of free superblocks or of their slots is wrong, or a superblock names a pool that is not its own.
     Free,
+    /// A superblock does not name the stream that opened it.
+    Stream(SuperblockId),
+    /// The index of superblocks does not have what their records say.
+    Index,
     /// The count of slots in superblocks that are not retired is wrong.
     Physical,
     /// The count of moves, of single-page moves or of programs in flight is wrong.
@@ -86,12 +90,18 @@ impl<M: Arena> FlashStore<M> {
             if row.pins != pins[b] {
                 return Err(Inconsistency::Pins(block, row.pins, pins[b]));
             }
+            if !self.place.names_its_stream(block, row) {
+                return Err(Inconsistency::Stream(block));
+            }
             if row.usage != SuperblockUse::Bad {
                 physical += shared.slots_of(row.mode) as u64;
             }
         }
         if !space.agrees(&shared.blocks, |mode| shared.slots_of(mode)) {
             return Err(Inconsistency::Free);
+        }
+        if !shared.blocks.index_agrees(&shared.config.geometry) {
+            return Err(Inconsistency::Index);
         }
         if physical != space.physical_slots {
             return Err(Inconsistency::Physical);
@@ -134,8 +144,9 @@ mod tests {
     use firstread_core::Ns;
 
     use crate::ftl::map::Place;
+    use crate::ftl::place::{Item, Why};
     use crate::ftl::tests::{Drive, SLOTS, drive};
-    use crate::observe::Area;
+    use crate::observe::{PoolId, StreamId};
 
     /// A drive whose first superblock holds a page in each of some slots.
     fn sound() -> Drive {
@@ -182,14 +193,40 @@ mod tests {
         };
         let pins = wrong(|d| d.lower.store.shared.blocks.row_mut(SuperblockId(3)).pins = 1);
         assert_eq!(pins, Err(Inconsistency::Pins(SuperblockId(3), 1, 0)));
-        let free = wrong(|d| {
-            d.lower
-                .store
-                .place
-                .space
-                .drop_free(Area::High, firstread_core::CellMode::Slc, SLOTS)
+        for free in [
+            wrong(|d| d.lower.store.place.space.drop_free(PoolId(0), SLOTS)),
+            wrong(|d| d.lower.store.shared.blocks.row_mut(SuperblockId(3)).pool = PoolId(1)),
+        ] {
+            assert_eq!(free, Err(Inconsistency::Free));
+        }
+        let named = wrong(|d| {
+            d.lower.store.shared.blocks.row_mut(SuperblockId(3)).stream = Some(StreamId::HOST);
         });
-        assert_eq!(free, Err(Inconsistency::Free));
+        let found = Err(Inconsistency::Stream(SuperblockId(3)));
+        assert_eq!(named, found, "a free one names a stream");
+        for stream in [None, Some(StreamId::MOVE)] {
+            let mut drive = sound();
+            let store = &mut drive.lower.store;
+            let item = Item {
+                lpn: Lpn(9),
+                expect: None,
+                why: Why::Host { has_merged: false },
+            };
+            let placed = store.take(Ns::ZERO, &item).expect("superblocks are free");
+            let block = placed.ppa().block();
+            let _ = store.commit(placed);
+            assert_eq!(store.audit(), Ok(()));
+            store.shared.blocks.row_mut(block).stream = stream;
+            let found = Err(Inconsistency::Stream(block));
+            assert_eq!(store.audit(), found, "the host fills it");
+        }
+        let index = wrong(|d| {
+            // The index is not told.
+            let blocks = &mut d.lower.store.shared.blocks;
+            blocks.update_index(&crate::ftl::tests::geometry(blocks.len()));
+            blocks.unmarked_mut(SuperblockId(3)).pe_cycles = 7;
+        });
+        assert_eq!(index, Err(Inconsistency::Index));
         let physical = wrong(|d| d.lower.store.place.space.physical_slots += 1);
         assert_eq!(physical, Err(Inconsistency::Physical));
         for under_way in [

@@ -19,7 +19,7 @@ pub use map::{
     MAP_ENTRY_BYTES, MOST_SLOTS, Map, Place, REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS,
     is_large,
 };
-pub use place::RESERVE;
+pub use place::{MOST_STREAMS, RESERVE};
 pub use recovery::{Recovering, Recovery};
 pub use relocate::Busy;
 

@@ -4,7 +4,6 @@ use firstread_core::{Arena, CommandId, Ns, Status, Wait};
 
 use super::Host;
 use crate::flash_store::FlashStore;
-use crate::observe::StreamId;
 use crate::shared::Out;
 
 impl Host {
@@ -12,7 +11,7 @@ impl Host {
     /// see [`Host::complete_safe`].
     #[cold]
     pub(super) fn wait_until_safe<M>(&mut self, now: Ns, id: CommandId, store: &FlashStore<M>) {
-        let last = store.place.buffer(StreamId::HOST).lines_begun();
+        let last = store.place.last_line_of_host();
         self.durable.waiting.push_back((id, last, now));
     }
 
@@ -31,7 +30,7 @@ impl Host {
         let place = &store.place;
         let may_never_be = place.space.read_only && place.has_rewrites();
         while let Some(&(id, line, since)) = self.durable.waiting.front() {
-            let open = place.buffer(StreamId::HOST).oldest_line();
+            let open = place.oldest_line_of_host();
             let is_open = open.is_some_and(|open| open <= line) || place.has_rewrites();
             if is_open && !may_never_be {
                 break;
@@ -75,7 +74,7 @@ impl Host {
                 return false;
             }
             let others_wait = store.place.relocation.host_waits.has(Wait::Cleaning);
-            if store.place.padding_waits(others, are_read) {
+            if store.place.waits_for_moves_after(others, are_read) {
                 // A write that waits too is tried again as soon as one of the merges that it has counted ends.
                 let at_wait = &mut self.commands.merges_at_wait;
                 *at_wait = match others_wait {

@@ -12,7 +12,6 @@ use crate::ftl::REGION_PAGES;
 use crate::ftl::map::Table;
 use crate::ftl::place::{Item, Refusal, Why};
 use crate::lower_layers::LowerLayers;
-use crate::observe::StreamId;
 use crate::shared::{Out, Shared};
 
 /// How far a write or trim got.
@@ -152,7 +151,7 @@ impl Host {
             return ControlFlow::Continue(());
         }
         if lower.store.place.refuses_writes() {
-            self.refuse_at_bound(now, id, lower, ports);
+            self.refuse_write(now, id, lower, ports);
             return ControlFlow::Continue(());
         }
         if command.done == 0 && command.slots > 1 && !lower.pager.is_on() {
@@ -168,8 +167,8 @@ impl Host {
             return ControlFlow::Continue(());
         }
         let old = run.and_then(|run| run.ppa);
-        let buffer = lower.store.place.buffer(StreamId::HOST);
-        if let Some(buf) = old.and_then(|ppa| buffer.open_slot(ppa)) {
+        let place = &lower.store.place;
+        if let Some(buf) = old.and_then(|ppa| place.open_slot_of_host(ppa)) {
             ports.data_in(id, command.done, 1, buf);
             self.slot_written(now, id, lpn, lower, ports);
             lower.store.shared.counters.merged_in_place += 1;
@@ -279,7 +278,7 @@ impl Host {
     ) -> ControlFlow<Progress> {
         // NVMe: a deallocation changes the medium, and fails with Namespace is Write Protected like a write.
         if lower.store.place.refuses_writes() {
-            self.refuse_at_bound(now, id, lower, ports);
+            self.refuse_write(now, id, lower, ports);
             return ControlFlow::Continue(());
         }
         let store = &mut lower.store;
@@ -315,16 +314,16 @@ impl Host {
         ControlFlow::Continue(())
     }
 
-    /// Write or trim `id` comes to a drive that is worn to its bound and refuses both.
+    /// Write or trim `id` comes to a drive whose scheme of axis `area` takes neither now.
     #[cold]
-    fn refuse_at_bound<M: Arena>(
+    fn refuse_write<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
-        lower.store.shared.counters.writes_refused_at_bound += 1;
+        lower.store.shared.counters.writes_refused += 1;
         self.fail_write(now, id, Status::WriteProtected, lower, ports);
     }
 

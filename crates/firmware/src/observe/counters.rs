@@ -2,8 +2,8 @@
 
 use firstread_core::CellMode;
 
-use super::areas::LowEntry;
 use super::refused::Refused;
+use super::regions::{ENTRY_WAYS, MOST_REGIONS};
 use super::who::OWNERS;
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
@@ -217,30 +217,29 @@ counters! {
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into
         /// one of the same mode.
         slots_demoted: Slots,
-        /// Slots written into the low wearing area, by the way of entry, in the order of [`LowEntry::ALL`].
-        slots_into_low[LowEntry::COUNT]: Slots,
-        /// Slots that belong in the low wearing area and were not written there, by reason, in the order of
+        /// Slots written into a region that axis `area` declares, by the way of entry, in the order of the axis.
+        slots_entered[ENTRY_WAYS]: Slots,
+        /// Slots that belong in a region that axis `area` declares and were not written there, by reason, in the order of
         /// [`Refused::ALL`].
-        low_refused[Refused::COUNT]: Slots,
-        /// Slots not migrated after a host read because the budget of migrations was spent.
-        low_over_budget: Slots,
-        /// Superblocks of the low wearing area that were emptied into the high wearing one, the oldest first, to make
-        /// room.
-        superblocks_returned: Superblocks,
-        /// Superblocks of the low wearing area that were emptied within the area to make room.
+        entries_refused[Refused::COUNT]: Slots,
+        /// Slots not migrated into a declared region after a host read because the budget of migrations was spent.
+        migrations_over_budget: Slots,
+        /// Superblocks of a declared region that were emptied into the drive's own region, the oldest first, to make room.
+        superblocks_emptied_for_room: Superblocks,
+        /// Superblocks of a declared region that were emptied within the region to make room.
         superblocks_compacted: Superblocks,
-        /// Superblocks of the low wearing area opened for other data than its own, because no other was free.
+        /// Superblocks of a declared region opened for other data than its own, because no other was free.
         opened_elsewhere: Superblocks,
-        /// Multi-plane pages read for the host from the low wearing area.
-        page_reads_in_low: PageReads,
+        /// Multi-plane pages read for the host, by region, the drive's own first.
+        page_reads_by_region[MOST_REGIONS]: PageReads,
         /// Their retries.
-        page_retries_in_low: Retries,
+        page_retries_by_region[MOST_REGIONS]: Retries,
         /// Their time, from the queue of the die to the verdict on the last step.
-        page_read_ns_in_low: Nanoseconds,
-        /// Superblocks of the low wearing area erased.
-        erases_in_low: Superblocks,
-        /// Writes and trims of the host refused because the high wearing area has reached its bound.
-        writes_refused_at_bound: Commands,
+        page_read_ns_by_region[MOST_REGIONS]: Nanoseconds,
+        /// Superblocks erased, by region, the drive's own first.
+        erases_by_region[MOST_REGIONS]: Superblocks,
+        /// Writes and trims of the host refused because the scheme of axis `area` takes none.
+        writes_refused: Commands,
         /// Superblocks retired.
         retired: Superblocks,
         /// Bad blocks replaced by spare blocks, including factory bad blocks.

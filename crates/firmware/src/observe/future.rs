@@ -111,14 +111,16 @@ impl Future {
     }
 
     /// Reads that were told of each version of page `lpn`, from its current one on.
-    pub fn versions(&self, lpn: Lpn) -> &[u32] {
+    #[cfg(test)]
+    fn versions(&self, lpn: Lpn) -> &[u32] {
         match self.0.as_ref().and_then(|told| Some((told, told.at(lpn)?))) {
             Some((told, page)) => told.versions(page),
             None => &[],
         }
     }
 
-    /// The same of all pages, but for those of chunks that the load does not touch.
+    /// Reads that were told of each version of a page, from its current one on: of all pages but those of chunks that the
+    /// load does not touch.
     pub fn all_versions(&self) -> impl Iterator<Item = &[u32]> {
         let told = self.0.iter();
         told.flat_map(|told| told.pages.iter().map(|page| told.versions(page)))

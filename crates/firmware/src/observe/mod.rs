@@ -1,21 +1,30 @@
 //! Superblock table, counters, heat, what a page read told, and what an oracle is told of the future: the same for all
 //! schemes.
 
-mod areas;
+mod at_rest;
+mod by_wear;
 mod counters;
 mod future;
+mod groups;
 mod heat;
+mod index;
 mod page_reads;
 mod refused;
+mod regions;
+mod superblock;
 mod superblocks;
 mod who;
 
-pub use areas::{Area, LowEntry};
+pub(crate) use at_rest::Among;
+pub use at_rest::Filled;
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
 pub use refused::Refused;
-pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
-pub use who::{ModeSet, OWNERS, Owner, StreamRow, StreamUse};
+pub use regions::{ENTRY_WAYS, MOST_REGIONS, RegionId, RegionRow, Regions};
+pub(crate) use superblock::PoolId;
+pub use superblock::{SuperblockRow, SuperblockUse};
+pub use superblocks::{Room, SuperblockTable, SuperblockView};
+pub use who::{ModeSet, OWNERS, Owner, StreamBuffer, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};

@@ -2,87 +2,16 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
-use core::num::NonZeroU64;
 use core::ops::Range;
 
-use firstread_core::{CellMode, CycleDamage, Damage, Ns, PageAddr, SuperblockId};
+use firstread_core::{CellMode, Geometry, Ns, PageAddr, SuperblockId};
 
-use super::areas::Area;
+use super::at_rest::AtRest;
+use super::index::Index;
 use super::page_reads::ReadCtx;
-
-/// State of a superblock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SuperblockUse {
-    /// Erased, ready to be opened.
-    Free,
-    /// Being programmed.
-    Open,
-    /// Fully programmed.
-    Full,
-    /// Being erased.
-    Erasing,
-    /// Retired after a failed program or erase.
-    Bad,
-}
-
-/// One superblock. The record fills one cache line, because every read looks at a different record.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub struct SuperblockRow {
-    /// State of the superblock.
-    pub usage: SuperblockUse,
-    /// Cell mode since the last erase.
-    pub mode: CellMode,
-    /// Cell mode before the last erase.
-    pub mode_before: CellMode,
-    /// Program/erase cycles: the damage by all of them, in whole cycles of the mode that superblocks start in.
-    pub pe_cycles: u32,
-    /// Thousandths of a cycle beyond.
-    pub pe_milli: u16,
-    /// When its data were programmed: time of the first program since the erase.
-    pub programmed_at: Ns,
-    /// Slots that hold the last version of a logical page.
-    pub valid_slots: u32,
-    /// Multi-plane pages sensed since the erase.
-    pub reads: u64,
-    /// Sequence number in the order in which superblocks were opened.
-    pub opened: u64,
-    /// Sequence number in the order in which superblocks became full. None while the superblock is open. Of two
-    /// copies of the same version of a page, the newer one lies in the superblock that became full later.
-    pub closed: Option<NonZeroU64>,
-    /// Reads queued or in flight. The superblock is not erased before they have ended.
-    pub pins: u32,
-    /// Whether its data are being moved away. It is erased or retired once they are gone.
-    pub leaving: bool,
-    /// Whether a program in it has failed. It will be retired instead of erased.
-    pub failed: bool,
-    /// Whether part of a wordline, data or parity, was left unprogrammed since the erase. Its stripes cannot
-    /// be used to rebuild data.
-    pub stripe_broken: bool,
-    /// Whether it holds map pages.
-    pub holds_map: bool,
-    /// Whether it was opened for data that moved: then what it holds has moved since the host wrote it.
-    pub holds_moved: bool,
-}
-
-const _: () = assert!(size_of::<SuperblockRow>() == 64);
-
-impl SuperblockRow {
-    /// An erase has ended, or has broken off, that ends a cycle in the mode before it.
-    pub(crate) fn wear(&mut self, by: CycleDamage) {
-        let before = Damage {
-            cycles: self.pe_cycles,
-            milli: self.pe_milli,
-        };
-        let after = before.after_cycle(self.mode_before, by);
-        (self.pe_cycles, self.pe_milli) = (after.cycles, after.milli);
-    }
-
-    /// Sets its program/erase cycles.
-    pub(crate) fn set_pe_cycles(&mut self, pe_cycles: u32) {
-        (self.pe_cycles, self.pe_milli) = (pe_cycles, 0);
-    }
-}
+use super::regions::{MOST_REGIONS, RegionId, Regions};
+use super::superblock::{PoolId, SuperblockRow, SuperblockUse};
+use super::who::ModeSet;
 
 /// What superblocks hold, each in its cell mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -99,6 +28,8 @@ pub struct SuperblockView<'a> {
     rows: &'a [SuperblockRow],
     /// Number of the first one.
     first: u32,
+    /// The index, where these are all superblocks of a region.
+    index: Option<&'a Index>,
 }
 
 impl<'a> SuperblockView<'a> {
@@ -123,6 +54,51 @@ impl<'a> SuperblockView<'a> {
         let ids = (self.first..).map(SuperblockId);
         ids.zip(self.rows)
     }
+    /// Whether `block` is one of them.
+    pub fn has(&self, block: SuperblockId) -> bool {
+        block
+            .0
+            .checked_sub(self.first)
+            .is_some_and(|i| i < self.len())
+    }
+    /// The index. These are to be all superblocks of a region.
+    fn index(&self) -> &'a Index {
+        self.index.expect("a scheme chooses in a region")
+    }
+    /// Those at rest.
+    pub(crate) fn at_rest(&self) -> &'a AtRest {
+        self.index().at_rest()
+    }
+    /// The free one of the lowest number, in one of `modes`.
+    pub fn first_free(&self, modes: ModeSet) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        self.numbered(self.index().by_wear().first_free(is_in))
+    }
+    /// The free one in one of `modes` with the fewest P/E cycles, `but` for one.
+    pub fn least_worn_free(
+        &self,
+        modes: ModeSet,
+        but: Option<SuperblockId>,
+    ) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode) && Some(self.nth(i as u32)) != but;
+        self.numbered(self.index().by_wear().least_worn_free(is_in))
+    }
+    /// The free one in one of `modes` with the most P/E cycles.
+    pub fn most_worn_free(&self, modes: ModeSet) -> Option<SuperblockId> {
+        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        self.numbered(self.index().by_wear().most_worn_free(is_in))
+    }
+    /// The one at rest with the fewest P/E cycles.
+    pub fn least_worn_at_rest(&self) -> Option<SuperblockId> {
+        self.numbered(self.index().by_wear().least_worn_at_rest())
+    }
+    /// The one with the most P/E cycles, of all that are not retired.
+    pub fn most_worn(&self) -> Option<SuperblockId> {
+        self.numbered(self.index().by_wear().most_worn())
+    }
+    fn numbered(&self, found: Option<usize>) -> Option<SuperblockId> {
+        found.map(|i| self.nth(i as u32))
+    }
 }
 
 /// The table of superblocks.
@@ -131,10 +107,16 @@ pub struct SuperblockTable {
     rows: Box<[SuperblockRow]>,
     /// The mode that they started in.
     mode: CellMode,
-    /// Number of the first superblock of the low wearing area; that of no superblock on a drive without areas.
-    low_from: u32,
+    regions: Regions,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
+    /// An index for each region.
+    indexes: [Index; MOST_REGIONS],
+}
+
+/// An index for each region; an empty one where there is no region.
+fn indexes(regions: Regions) -> [Index; MOST_REGIONS] {
+    core::array::from_fn(|region| Index::new(regions.numbers(RegionId(region as u8))))
 }
 
 impl SuperblockTable {
@@ -156,48 +138,65 @@ impl SuperblockTable {
             failed: false,
             stripe_broken: false,
             holds_map: false,
-            holds_moved: false,
+            stream: None,
+            pool: PoolId(0),
         };
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),
             mode,
-            low_from: blocks,
+            regions: Regions::new(blocks, None),
             worst: Room::default(),
+            indexes: indexes(Regions::new(blocks, None)),
         }
     }
 
-    /// From superblock number `first` on they are the low wearing area; none for a drive without areas.
-    /// Areas follow from numbers of superblocks, and a table that was dumped may be of another scheme of axis `area`.
-    pub fn set_low_from(&mut self, first: Option<u32>) {
-        self.low_from = first.unwrap_or(self.len()).min(self.len());
+    /// Divides the superblocks into `regions`.
+    pub fn divide(&mut self, regions: Regions) {
+        self.regions = regions;
+        self.indexes = indexes(regions);
     }
 
-    /// Whether the drive has a low wearing area.
+    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their room. The regions stay: those of
+    /// `dumped` may be of another scheme of axis `area`.
+    pub(crate) fn take_over(&mut self, dumped: SuperblockTable) {
+        (self.rows, self.worst) = (dumped.rows, dumped.worst);
+        (0..self.len()).for_each(|block| self.mark(block));
+    }
+
     #[inline]
-    pub fn has_areas(&self) -> bool {
-        self.low_from < self.len()
+    fn mark(&mut self, block: u32) {
+        let region = self.regions.of(SuperblockId(block));
+        self.indexes[region.index()].mark(block);
     }
 
-    /// The area of `block`.
+    /// Whether the drive has another region beside its own.
     #[inline]
-    pub fn area_of(&self, block: SuperblockId) -> Area {
-        match block.0 < self.low_from {
-            true => Area::High,
-            false => Area::Low,
-        }
+    pub fn has_regions(&self) -> bool {
+        self.regions.are_many()
     }
 
-    /// Numbers of the superblocks of `area`.
-    pub fn numbers_in(&self, area: Area) -> Range<u32> {
-        match area {
-            Area::High => 0..self.low_from,
-            Area::Low => self.low_from..self.len(),
-        }
+    /// The regions, the drive's own first.
+    pub fn regions(&self) -> impl Iterator<Item = RegionId> + use<> {
+        self.regions.ids()
     }
 
-    /// The superblocks of `area`, as a scheme sees them.
-    pub fn in_area(&self, area: Area) -> SuperblockView<'_> {
-        self.view(self.numbers_in(area))
+    /// The region of `block`.
+    #[inline]
+    pub fn region_of(&self, block: SuperblockId) -> RegionId {
+        self.regions.of(block)
+    }
+
+    /// Numbers of the superblocks of `region`.
+    pub fn numbers_in(&self, region: RegionId) -> Range<u32> {
+        self.regions.numbers(region)
+    }
+
+    /// The superblocks of `region`, as a scheme sees them.
+    pub fn in_region(&self, region: RegionId) -> SuperblockView<'_> {
+        SuperblockView {
+            index: Some(&self.indexes[region.index()]),
+            ..self.view(self.numbers_in(region))
+        }
     }
 
     /// The room of superblocks that hold `slots_of` slots in each mode.
@@ -233,14 +232,18 @@ impl SuperblockTable {
 
     /// All superblocks, as a scheme sees them.
     pub fn all(&self) -> SuperblockView<'_> {
-        self.view(0..self.len())
+        match self.has_regions() {
+            true => self.view(0..self.len()),
+            false => self.in_region(RegionId::MAIN),
+        }
     }
 
-    /// Superblocks with the numbers `range`, as a scheme sees them.
-    pub fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
+    /// Superblocks with the numbers `range`, without an index.
+    fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
         SuperblockView {
             rows: &self.rows[range.start as usize..range.end as usize],
             first: range.start,
+            index: None,
         }
     }
 
@@ -274,8 +277,52 @@ impl SuperblockTable {
         row.usage == SuperblockUse::Full && row.programmed_at == programmed_at
     }
     /// The record of `block`, mutable.
+    #[inline]
     pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+        self.mark(block.0);
         &mut self.rows[block.0 as usize]
+    }
+    /// The record of `block`, mutable, without a mark for the index: how a forgotten mark is tested.
+    #[cfg(test)]
+    pub(crate) fn unmarked_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+        &mut self.rows[block.0 as usize]
+    }
+    /// A multi-plane page of `block` is sensed.
+    #[inline]
+    pub(crate) fn count_read(&mut self, block: SuperblockId) {
+        self.rows[block.0 as usize].reads += 1;
+    }
+    /// A read of `block` is queued.
+    #[inline]
+    pub(crate) fn pin(&mut self, block: SuperblockId) {
+        self.rows[block.0 as usize].pins += 1;
+    }
+    /// A read of `block` has ended. Returns the record.
+    #[inline]
+    pub(crate) fn unpin(&mut self, block: SuperblockId) -> &SuperblockRow {
+        let row = &mut self.rows[block.0 as usize];
+        row.pins -= 1;
+        row
+    }
+    /// Makes searches for superblocks see all changes, on a drive of `geometry`.
+    pub fn update_index(&mut self, geometry: &Geometry) {
+        for region in self.regions.ids() {
+            let numbers = self.regions.numbers(region);
+            let rows = &self.rows[numbers.start as usize..numbers.end as usize];
+            self.indexes[region.index()].update(rows, geometry);
+        }
+    }
+    /// Whether the index, once it is updated, has what the records say. For tests: in time and memory proportional to the
+    /// number of superblocks.
+    pub(crate) fn index_agrees(&self, geometry: &Geometry) -> bool {
+        let (mut updated, mut anew) = (self.clone(), self.clone());
+        anew.divide(self.regions);
+        updated.update_index(geometry);
+        anew.update_index(geometry);
+        let pairs = updated.indexes.iter().zip(&anew.indexes);
+        pairs
+            .into_iter()
+            .all(|(one, other)| one.has_the_same(other))
     }
     /// All superblocks with their records.
     pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {

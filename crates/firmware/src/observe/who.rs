@@ -2,6 +2,8 @@
 
 use firstread_core::CellMode;
 
+use super::regions::RegionId;
+
 /// A write stream of a drive, by the index of its row. Each stream fills a superblock of its own, so that data of similar
 /// age share a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,8 +14,6 @@ impl StreamId {
     pub(crate) const HOST: StreamId = StreamId(0);
     /// Moves, on every drive.
     pub(crate) const MOVE: StreamId = StreamId(1);
-    /// No stream.
-    pub(crate) const NONE: StreamId = StreamId(u8::MAX);
 }
 
 /// Who fills a stream.
@@ -23,7 +23,7 @@ pub(crate) enum Writer {
     Host,
     /// Relocation, with data that it moves: the rest of the stream's superblock is room for moves.
     Mover,
-    /// Copies of pages that the host has read, and all data of the low wearing area.
+    /// Copies of pages that the host has read, and all data of a region that a scheme declares.
     Copy,
     /// The map.
     Map,
@@ -46,9 +46,9 @@ pub enum StreamUse {
     Cold,
     /// Pages read often that garbage collection and wear leveling take along.
     ReadOften,
-    /// All data of the low wearing area: of the host, moved, or copied after a host read. Superblocks of the area are
-    /// opened for other streams only where they are not kept.
-    Low,
+    /// All data of a region beside the drive's own: of the host, moved, or copied after a host read. Superblocks of the
+    /// region are opened for other streams only where they are not kept.
+    Region(RegionId),
 }
 
 /// A stream: one that every drive has, or one that a scheme declares.
@@ -85,7 +85,7 @@ impl StreamRow {
             StreamUse::Host => Writer::Host,
             StreamUse::Moved | StreamUse::Cold | StreamUse::ReadOften => Writer::Mover,
             StreamUse::Map => Writer::Map,
-            StreamUse::Promoted(_) | StreamUse::Refreshed | StreamUse::Low => Writer::Copy,
+            StreamUse::Promoted(_) | StreamUse::Refreshed | StreamUse::Region(_) => Writer::Copy,
         }
     }
 
@@ -102,6 +102,17 @@ impl StreamRow {
             _ => None,
         }
     }
+}
+
+/// Write buffer of a stream, or of several that share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamBuffer {
+    /// Key of the stream in results.
+    pub name: &'static str,
+    /// Lines: wordlines over all dies.
+    pub lines: u32,
+    /// Slot buffers of these lines.
+    pub slots: u32,
 }
 
 /// A set of cell modes.
@@ -174,10 +185,10 @@ pub enum Owner {
     Scheme,
     /// Rewriting data whose program failed or was torn by a power cut.
     Rewrite,
-    /// Migration into the low wearing area after a host read.
+    /// Migration into another region after a host read.
     Migration,
-    /// Return of data from the low wearing area, which is full, to the high wearing one.
-    Return,
+    /// Room in a declared region, which is full: its data leave for the drive's own region.
+    MakeRoom,
 }
 
 /// Number of owners.
@@ -195,7 +206,7 @@ impl Owner {
         Owner::Scheme,
         Owner::Rewrite,
         Owner::Migration,
-        Owner::Return,
+        Owner::MakeRoom,
     ];
 
     /// Key of the owner in results.
@@ -210,7 +221,7 @@ impl Owner {
             Owner::Scheme => "scheme",
             Owner::Rewrite => "rewrite",
             Owner::Migration => "migration",
-            Owner::Return => "return",
+            Owner::MakeRoom => "return",
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::observe::StreamRow;
 /// The schemes that learn from reads, for superblocks of one cell mode.
 #[derive(Clone, Debug)]
 pub struct ModeSchemes {
-    /// The mode.
+    /// The mode whose superblocks these instances serve.
     pub mode: CellMode,
     /// Which read levels a read tries.
     pub read_levels: AnyReadLevels,

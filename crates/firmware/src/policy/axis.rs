@@ -1,7 +1,7 @@
 //! The table of an axis: `axis!` defines an axis from its schemes.
 
 /// Defines an axis: its record, the enum of its schemes, and the dispatch of the trait's methods. The macro
-/// takes one row per scheme, the null first, and then the methods of the trait.
+/// takes one row per scheme, the baseline first, and then the methods of the trait.
 macro_rules! axis {
     (
         $name:literal: $summary:literal;

@@ -130,7 +130,7 @@ impl Read {
             sense: SenseMode::Hard,
             ..shared.jobs[job]
         };
-        shared.blocks.row_mut(at.block).pins += 1;
+        shared.blocks.pin(at.block);
         shared.schedule.push(job, &mut shared.jobs);
         shared.start_die(now, at.die, self, ports);
         if priority == Priority::Host {

@@ -27,6 +27,8 @@ impl Read {
         ports: &mut impl Out,
     ) -> bool {
         let at = shared.jobs[job].at;
+        // A page that is read for a rebuild is not rebuilt itself: two pages of its stripe have lost the codeword
+        // then, and one parity restores one.
         if !shared.config.geometry.stripe_parity
             || shared.jobs[job].purpose == Purpose::Rebuild
             || shared.blocks.row(at.block).stripe_broken

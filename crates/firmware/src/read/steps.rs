@@ -62,6 +62,7 @@ impl ReadSteps for Read {
             });
         }
         let levels = self.levels.of(ctx.mode);
+        // Such a step cannot be sensed speculatively: its levels follow from an outcome that is still being decoded.
         if last.is_none() && levels.needs_outcome(entry + 1) {
             return None;
         }
@@ -84,6 +85,7 @@ impl ReadSteps for Read {
             return None;
         }
         let levels = self.levels.of(ctx.mode);
+        // From entry 1 on: the first read, entry 0, always had the default timing.
         let levels = levels.attempt(ctx, 1, last, &mut note)?;
         Some(Step {
             levels,

@@ -110,6 +110,8 @@ impl<M: Arena> Firmware<M> {
     fn rebuild(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) -> bool {
         let store = &mut self.lower.store;
         let at = store.shared.jobs[job].at;
+        // While a write buffer holds the wordline, some die has not programmed its part, so there is no stripe yet to
+        // rebuild from. Placement alone knows.
         !store.place.holds_line(at.block, at.wordline)
             && store
                 .read
@@ -124,6 +126,8 @@ impl<M: Arena> Firmware<M> {
         loop {
             let shared = &mut self.lower.store.shared;
             if let Purpose::Move { .. } = shared.jobs[job].purpose {
+                // A move keeps its job and its pin until its slots are written elsewhere: the job's buffer holds the
+                // data, and the superblock must not be erased before.
                 self.relocate.move_read(job, failed, &mut self.lower);
                 self.advance(now, ports);
                 break;
@@ -271,7 +275,7 @@ impl<M: Arena> Firmware<M> {
         };
         if self.lower.store.shared.is_free(block) {
             self.relocate
-                .erased(self.lower.store.shared.blocks.area_of(block));
+                .erased(self.lower.store.shared.blocks.region_of(block));
         }
         #[cfg(debug_assertions)]
         self.lower.store.audit_periodically();

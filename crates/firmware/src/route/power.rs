@@ -7,7 +7,7 @@ use crate::Firmware;
 use crate::ftl::map::Table;
 use crate::ftl::{Recovering, Recovery, pager, place, relocate};
 use crate::log::Record;
-use crate::observe::{Area, Counters, SuperblockTable};
+use crate::observe::{Counters, SuperblockTable};
 use crate::read;
 
 /// What survives a power cut beside flash: the emergency dump and the journal. Also the counters, which a
@@ -86,10 +86,9 @@ impl<M: Arena> Firmware<M> {
     /// No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
         let store = &mut self.lower.store;
-        let low = store.shared.blocks.numbers_in(Area::Low);
-        (store.shared.blocks, store.shared.counters) = (dump.blocks, dump.counters);
-        store.shared.blocks.set_low_from(Some(low.start));
-        store.place.take_dumped(dump.place, &store.shared);
+        store.shared.blocks.take_over(dump.blocks);
+        store.shared.counters = dump.counters;
+        store.place.take_dumped(dump.place, &mut store.shared);
         store.read.take_dumped(dump.read);
         (store.table, self.lower.pager) = (dump.table, dump.pager);
         self.relocate.take_dumped(dump.relocate);

@@ -10,7 +10,7 @@ impl<M: Arena> Firmware<M> {
     /// Power is on and the drive is filled: starts background work.
     pub fn start<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         let store = &mut self.lower.store;
-        store.place.look_at_areas(&store.shared);
+        store.place.look_at_regions(&store.shared);
         store.read.power_up(now, &store.shared);
         self.start_probe(now, ports);
     }

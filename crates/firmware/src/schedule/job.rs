@@ -1,5 +1,9 @@
 //! Jobs: the operations that the firmware has in flight. A job's index is the tag of its operations. Every
 //! second step of a pipelined read has the job's second tag: its index plus the number of jobs.
+//!
+//! A job is one record that all machines read. A part that only one machine could see would be a type of that machine's
+//! folder, and the schedule would then name a folder above it. What few reads need lies apart ([`RetryState`]), so
+//! that a job takes a line and a half of a cache.
 
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
@@ -17,7 +21,6 @@ pub(crate) const NO_JOB: u32 = u32::MAX;
 /// What a job is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// Free.
     Free,
     /// A host read of slots `first` to `first + slots` of command `id`. They lie from index `row_slot` of the
     /// multi-plane page on. The host asked for `bytes` of them.
@@ -31,7 +34,10 @@ pub(crate) enum Purpose {
     /// A read of a multi-plane page that several host commands wait for, each of them with a job of its own.
     SharedRead,
     /// A read of the last version of the slot with index `row_slot`, which host writes change in part.
-    Merge { merge: u32, row_slot: u8 },
+    Merge {
+        merge: u32,
+        row_slot: u8,
+    },
     /// A read of slots to be moved, one bit each. The data of the slots in `lost` could not be read. A page
     /// moves `alone` if its move was requested separately.
     Move {
@@ -63,10 +69,11 @@ pub(crate) enum Purpose {
         buf: Buf,
     },
     /// The erase of a die's part of a superblock.
-    Erase { mode: CellMode },
+    Erase {
+        mode: CellMode,
+    },
 }
 
-/// One job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     pub(crate) link: u32,
@@ -190,7 +197,6 @@ pub(crate) struct Nearest {
 }
 
 impl Nearest {
-    /// No step yet.
     pub(crate) const NONE: Nearest = Nearest {
         failed: u8::MAX,
         unsatisfied: u16::MAX,

@@ -216,6 +216,8 @@ impl Schedule {
         state.step = state.step.saturating_add(1);
         let die = state.at.die;
         if !self.dies.suspended(die, job, left) {
+            // An operation that does not take turns has just run in a gap between reads. One in turns keeps its wait,
+            // or each suspend would cost it its turns.
             // Its wait starts anew.
             state.began = now;
         }

@@ -26,11 +26,9 @@ const CHANGES: u8 = 1 << Priority::Write as usize;
 /// The queues of one die.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieQueue {
-    /// Busy planes.
     pub(super) busy: u8,
     /// The job that runs on the die, if it can be suspended.
     pub(super) running: u32,
-    /// The suspended job.
     pub(super) suspended: u32,
     /// The planes on which a job takes its turn; zero if none does.
     pub(super) turn: u8,
@@ -89,6 +87,8 @@ impl DieQueue {
     pub(super) fn end_turn(&mut self, now: Ns, run: &Run, turns: &Turns) {
         if self.turn != 0 && self.busy & self.turn == 0 {
             self.turn = 0;
+            // Without a rest, writes without end would starve reads: each program has waited `max_wait` behind the
+            // programs before it, and would go before every read.
             self.next_turn = now + turns.rest(now.since(run.turn_began));
         }
     }
@@ -128,7 +128,6 @@ impl DieQueue {
 /// Who takes the next turn on a die.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Turn {
-    /// The suspended operation.
     Suspended,
     /// The first job of this priority.
     Queue(usize),
@@ -137,9 +136,7 @@ pub(super) enum Turn {
 /// What a die does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
-    /// Start this job.
     Start(u32),
-    /// Resume this job.
     Resume(u32),
 }
 

@@ -82,7 +82,8 @@ impl Schedule {
         let buf = jobs.buffer(job);
         let at = jobs[job].at;
         let ctx = blocks.read_ctx(now, at);
-        blocks.row_mut(at.block).reads += 1;
+        // Each sense counts, retries and cancelled ones too, because each disturbs the block.
+        blocks.count_read(at.block);
         let state = &mut jobs[job];
         let step = state.step;
         state.is_waiting = false;
@@ -141,6 +142,8 @@ impl Schedule {
             return;
         }
         // A read that no host command waits for does not keep a die that the host waits for.
+        // Nor does a host read keep it for long: a walk to the end of a table of 39 entries would take 11 ms
+        // (docs/firmware/retry.md).
         let keeps = priority == Priority::Host && reads.keeps_die(step);
         if !keeps && self.dies.host_waits(at.die) || self.dies.is_turn_due(now, jobs, at.die) {
             return;
@@ -151,7 +154,7 @@ impl Schedule {
         };
         jobs[job].is_speculative = true;
         jobs.retry_state(job).ahead = next;
-        blocks.row_mut(at.block).reads += 1;
+        blocks.count_read(at.block);
         ports.issue(FlashOp {
             tag: jobs.step_tag(job, true),
             die: at.die,

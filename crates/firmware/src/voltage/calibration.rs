@@ -106,7 +106,7 @@ impl Trial {
         self.begin(self.sample, self.pages, candidates);
         self.limit = limit;
     }
-    /// The sample.
+    /// The blocks and pages that all candidates are tried on.
     pub fn sample(&self) -> &Sample {
         &self.sample
     }

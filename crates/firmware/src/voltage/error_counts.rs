@@ -130,7 +130,7 @@ impl ErrorCounts {
 /// An offset with few errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowest {
-    /// The offset.
+    /// The offset, in DAC units from the factory default.
     pub at: i8,
     /// Whether offsets on both sides have more errors. Otherwise a better offset may lie further out.
     pub inside: bool,

@@ -31,7 +31,7 @@ pub struct EnteredGroups {
 /// State of a scheme that keeps levels by group.
 #[derive(Clone, Debug)]
 pub struct GroupLevels {
-    /// Groups and tables.
+    /// What a read of a superblock in a group tries.
     pub selector: Selector,
     /// The group of each superblock.
     pub members: Members,
@@ -39,7 +39,7 @@ pub struct GroupLevels {
     pub sampler: Sampler,
     /// The trial in progress.
     pub trial: Box<Trial>,
-    /// Calibration passes begun.
+    /// Calibration passes begun since power-on.
     pub pass: u32,
     /// Samples drawn of each group: where the sampler's rotation stands.
     drawn: Box<[u16]>,
@@ -48,7 +48,6 @@ pub struct GroupLevels {
     started: bool,
     /// Groups that superblocks have entered and that `settle` has not seen.
     entered: GroupSet,
-    /// Groups to populate.
     to_populate: GroupSet,
     /// Groups that wait for a full superblock.
     waiting: GroupSet,

@@ -70,7 +70,7 @@ const _: () = assert!(PE_BINS as usize * MAX_RETENTION_BINS <= u128::BITS as usi
 pub struct GroupSet(u128);
 
 impl GroupSet {
-    /// The empty set.
+    /// The set without any group.
     pub const EMPTY: GroupSet = GroupSet(0);
 
     /// Whether the set is empty.
@@ -85,11 +85,11 @@ impl GroupSet {
     pub const fn contains(self, group: u8) -> bool {
         self.0 >> group & 1 != 0
     }
-    /// Adds `group`.
+    /// Adds `group`, which is below 128.
     pub const fn insert(&mut self, group: u8) {
         self.0 |= 1 << group;
     }
-    /// Removes `group`.
+    /// Takes `group` out, if it is in the set.
     pub const fn remove(&mut self, group: u8) {
         self.0 &= !(1 << group);
     }

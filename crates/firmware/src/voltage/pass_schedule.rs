@@ -16,7 +16,7 @@ const LONGEST: u64 = 4;
 /// How the time between two passes is determined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PassInterval {
-    /// The interval.
+    /// Always the interval, as published.
     Fixed,
     /// Half of the last time if levels have moved far, twice the last time if they have hardly moved. A pass
     /// costs one interval of credit, and time restores credit. Drift slows down with time, so passes are made
@@ -51,7 +51,7 @@ impl PassSchedule {
         }
     }
 
-    /// Power is on.
+    /// Power is on: plans the first pass.
     pub fn start(&mut self, now: Ns) {
         self.credit = self.interval.saturating_mul(AHEAD);
         self.span = match self.pacing {

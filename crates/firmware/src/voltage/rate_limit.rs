@@ -8,7 +8,7 @@ use crate::log::{Record, What};
 /// Nanoseconds of an hour.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// Parameter: the interval.
+/// Parameter: time over which the reads of [`READS_PARAM`] are spread.
 pub const INTERVAL_PARAM: Param = Param {
     key: "interval",
     doc: "time in which the background reads are spent, evenly spread",
@@ -79,6 +79,8 @@ impl RateLimit {
         if now < self.next {
             return false;
         }
+        // A turn in which there is nothing to read is gone. Saved up, such reads would come in a row and make host
+        // reads wait.
         self.next = now.saturating_add(self.gap);
         if now >= self.ends {
             let began = Ns(self.ends.0 - self.interval.0);
@@ -102,7 +104,7 @@ impl RateLimit {
         true
     }
 
-    /// Counts a read.
+    /// Counts a read that was made in its turn.
     pub fn spend(&mut self) {
         self.reads = self.reads.saturating_add(1);
     }

@@ -42,7 +42,7 @@ impl Sample {
     }
 }
 
-/// Draws samples.
+/// Draws samples of a group's blocks, and says which pages of them are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
     stream: Stream,

@@ -35,9 +35,9 @@ pub enum Fallback {
 /// The selector, with the tables it selects from.
 #[derive(Clone, Debug)]
 pub struct Selector {
-    /// The groups.
+    /// Edges of the P/E and retention bins that make the groups.
     pub groups: BlockGroups,
-    /// The tables.
+    /// Entries of each group, and the factory's retry table.
     pub tables: TableManager,
     /// How the factory table is walked after the active entries.
     pub fallback: Fallback,
@@ -90,6 +90,8 @@ impl Selector {
     pub fn inherits_from(&self, group: u8) -> Option<u8> {
         let (bins, pe_bins) = (self.groups.retention_bins, self.groups.pe_bins);
         let (pe, retention) = (group / bins, group % bins);
+        // Superblocks come from an earlier bin as their data age, so its entries have served these very data. A later
+        // bin's entries would be of data that have lost more charge.
         (0..pe_bins)
             .flat_map(|distance| [pe.checked_sub(distance), Some(pe + distance)])
             .flatten()

@@ -64,7 +64,6 @@ impl Copy {
     }
 }
 
-/// Shifts of zero.
 fn shifts(groups: usize, zones: usize) -> Box<[i8]> {
     let zones = if zones > 1 { zones } else { 0 };
     vec![0; groups * zones * MAX_PAGES].into_boxed_slice()
@@ -93,18 +92,18 @@ pub struct TableManager {
 /// Sizes of the tables in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableBytes {
-    /// Active table.
+    /// What reads are served from.
     pub active: usize,
-    /// Its shadow.
+    /// The copy that a switch makes active.
     pub shadow: usize,
-    /// Staging table.
+    /// Entries in the making.
     pub staging: usize,
     /// Data derived from the active table and its shadow: unpacked levels, closest factory entries.
     pub derived: usize,
 }
 
 impl TableBytes {
-    /// Sum of all.
+    /// Memory of all tables together.
     pub const fn total(&self) -> usize {
         self.active + self.shadow + self.staging + self.derived
     }

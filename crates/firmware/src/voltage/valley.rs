@@ -207,7 +207,7 @@ impl Search {
     pub fn end(&self) -> Option<End> {
         self.end
     }
-    /// The level found.
+    /// Level in the middle of the last window (DAC units).
     pub fn center(&self) -> i8 {
         self.center as i8
     }
@@ -215,7 +215,7 @@ impl Search {
     pub fn delta(&self) -> u8 {
         self.delta as u8
     }
-    /// Iterations done.
+    /// Moves and shrinks of the window until now.
     pub fn iterations(&self) -> u8 {
         self.iterations
     }

@@ -5,11 +5,11 @@ use firstread_core::{CellMode, Lpn, Ns, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{
-    Area, FutureBuilder, LowEntry, PageFuture, PageHeat, SuperblockTable, SuperblockUse,
+    FutureBuilder, PageFuture, PageHeat, RegionId, Regions, SuperblockTable, SuperblockUse,
 };
 use firstread_firmware::policy::Setup;
 use firstread_firmware::policy::area::{
-    AXIS, AnyArea, Areas, LowRoom, MakeRoom, PageMove, PageWrite,
+    AXIS, AnyArea, Areas, Entry, HIGH, LOW, MakeRoom, PageMove, PageWrite, RegionRoom,
 };
 use firstread_firmware::policy::hot_pages::PageRead;
 
@@ -35,9 +35,9 @@ fn scheme(name: &str, set: &[(&str, i64)]) -> AnyArea {
 /// A hundred superblocks, 80 of HWA and 20 of LWA, with P/E cycles and valid slots of each.
 fn blocks(pe_cycles: [u32; 2], valid: [u32; 2]) -> SuperblockTable {
     let mut table = SuperblockTable::new(100, CellMode::Slc);
-    table.set_low_from(Some(80));
+    table.divide(Regions::new(100, [80]));
     for block in (0..100).map(SuperblockId) {
-        let area = table.area_of(block) as usize;
+        let area = table.region_of(block).index();
         let row = table.row_mut(block);
         row.usage = SuperblockUse::Full;
         (row.pe_cycles, row.valid_slots) = (pe_cycles[area], valid[area]);
@@ -63,12 +63,11 @@ fn page_read(reads: u8, retries: u8) -> PageRead {
     }
 }
 
-fn page_move(owner: Owner, from: Area, reads: u8) -> PageMove {
+fn page_move(owner: Owner, from: RegionId, reads: u8) -> PageMove {
     PageMove {
         owner,
         from,
         has_moved: false,
-        may_stay: true,
         heat: heat(reads, 0),
         future: PageFuture::default(),
     }
@@ -86,10 +85,10 @@ fn page_write(reads: u8, is_update: bool) -> PageWrite {
 #[test]
 fn formula_the_last_superblocks_are_the_low_wearing_area() {
     for (share, low) in [(200, 20), (50, 5), (55, 6), (300, 30)] {
-        let first = scheme("differential", &[("low_share", share)]).low_from();
-        assert_eq!(first, Some(100 - low), "{share}");
+        let region = scheme("differential", &[("low_share", share)]).region();
+        assert_eq!(region.map(|row| row.first), Some(100 - low), "{share}");
     }
-    assert_eq!(scheme("one", &[]).low_from(), None);
+    assert_eq!(scheme("one", &[]).region(), None);
 }
 
 /// Least reads at which a retried page of HWA is migrated.
@@ -97,9 +96,9 @@ fn least_reads(scheme: &mut AnyArea) -> Option<u8> {
     (0..16).find(|&reads| {
         // The budget is earned by reads.
         for _ in 0..10 {
-            scheme.after_read(Area::High, &page_read(0, 0));
+            scheme.after_read(HIGH, &page_read(0, 0));
         }
-        scheme.after_read(Area::High, &page_read(reads, 1)) == Some(true)
+        scheme.after_read(HIGH, &page_read(reads, 1)) == Some(true)
     })
 }
 
@@ -122,15 +121,15 @@ fn formula_the_threshold_of_reads_follows_the_stage_of_life() {
 fn formula_what_migrates_after_a_read() {
     let after = |set: &[(&str, i64)], area, retries| {
         let mut scheme = scheme("differential", set);
-        scheme.after_read(Area::High, &page_read(0, 0));
+        scheme.after_read(HIGH, &page_read(0, 0));
         scheme.after_read(area, &page_read(9, retries))
     };
-    assert_eq!(after(&[], Area::High, 1), Some(true));
-    assert_eq!(after(&[], Area::High, 0), None);
-    assert_eq!(after(&[("trigger", 2)], Area::High, 0), Some(true));
-    assert_eq!(after(&[], Area::Low, 1), None);
-    assert_eq!(after(&[("by_read", 0)], Area::High, 1), None);
-    assert_eq!(after(&[("budget", 0)], Area::High, 1), Some(false));
+    assert_eq!(after(&[], HIGH, 1), Some(true));
+    assert_eq!(after(&[], HIGH, 0), None);
+    assert_eq!(after(&[("trigger", 2)], HIGH, 0), Some(true));
+    assert_eq!(after(&[], LOW, 1), None);
+    assert_eq!(after(&[("by_read", 0)], HIGH, 1), None);
+    assert_eq!(after(&[("budget", 0)], HIGH, 1), Some(false));
 }
 
 /// So many pages for each 1,000 that the host reads or writes.
@@ -148,9 +147,9 @@ fn formula_the_budget_is_a_share_of_the_host_s_pages() {
                 false
             }
             _ => {
-                let migrates = scheme.after_read(Area::High, &page_read(9, 1)) == Some(true);
+                let migrates = scheme.after_read(HIGH, &page_read(9, 1)) == Some(true);
                 if migrates {
-                    scheme.has_migrated();
+                    scheme.has_entered(Entry::Read, None);
                 }
                 migrates
             }
@@ -179,12 +178,7 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
             ("low_locality", low_locality),
             ("budget", 250),
         ];
-        for (area, retries) in [
-            (Area::High, 0),
-            (Area::High, 1),
-            (Area::Low, 0),
-            (Area::Low, 2),
-        ] {
+        for (area, retries) in [(HIGH, 0), (HIGH, 1), (LOW, 0), (LOW, 2)] {
             let seen = scheme("differential", &set).sees_read(area, retries);
             let migrates = scheme("differential", &set)
                 .after_read(area, &page_read(9, retries))
@@ -192,7 +186,7 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
             assert!(seen || !migrates, "{set:?} {area:?} {retries}");
             // What is learned from a read is learned from every one.
             let learns = trigger == 1 || low_locality == 1;
-            let may_migrate = by_read == 1 && area == Area::High && (trigger == 2 || retries > 0);
+            let may_migrate = by_read == 1 && area == HIGH && (trigger == 2 || retries > 0);
             assert_eq!(seen, learns || may_migrate, "{set:?} {area:?} {retries}");
             if seen {
                 continue;
@@ -201,13 +195,13 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
             let [mut told, mut saw] = [0, 1].map(|_| scheme("differential", &[("budget", 250)]));
             told.has_read(3);
             for _ in 0..3 {
-                saw.after_read(Area::High, &page_read(0, 0));
+                saw.after_read(HIGH, &page_read(0, 0));
             }
             for scheme in [&mut told, &mut saw] {
-                let migrates = scheme.after_read(Area::High, &page_read(9, 1));
+                let migrates = scheme.after_read(HIGH, &page_read(9, 1));
                 assert_eq!(migrates, Some(true), "a thousand thousandths");
-                scheme.has_migrated();
-                let migrates = scheme.after_read(Area::High, &page_read(9, 1));
+                scheme.has_entered(Entry::Read, None);
+                let migrates = scheme.after_read(HIGH, &page_read(9, 1));
                 assert_eq!(migrates, Some(false));
             }
         }
@@ -220,12 +214,12 @@ fn formula_reads_that_need_not_be_seen_change_nothing() {
 fn formula_the_budget_is_spent_by_migrations_that_were_made() {
     let mut scheme = scheme("differential", &[("budget", 100)]);
     for _ in 0..9 {
-        scheme.after_read(Area::High, &page_read(0, 0));
+        scheme.after_read(HIGH, &page_read(0, 0));
     }
-    let mut after = || scheme.after_read(Area::High, &page_read(9, 1));
+    let mut after = || scheme.after_read(HIGH, &page_read(9, 1));
     assert_eq!((after(), after()), (Some(true), Some(true)));
-    scheme.has_migrated();
-    assert_eq!(scheme.after_read(Area::High, &page_read(9, 1)), Some(false));
+    scheme.has_entered(Entry::Read, None);
+    assert_eq!(scheme.after_read(HIGH, &page_read(9, 1)), Some(false));
 }
 
 /// A read is slow where it is expected to take twice as long as one without retries: where reads of its superblock have
@@ -236,9 +230,9 @@ fn formula_reads_that_are_expected_to_be_slow_migrate() {
     let after = |set: &[(&str, i64)], retries: u8, last: u8| {
         let mut scheme = scheme("differential", set);
         for _ in 0..200 {
-            scheme.after_read(Area::High, &page_read(0, retries));
+            scheme.after_read(HIGH, &page_read(0, retries));
         }
-        scheme.after_read(Area::High, &page_read(9, last))
+        scheme.after_read(HIGH, &page_read(9, last))
     };
     assert_eq!(after(slow, 0, 0), None);
     assert_eq!(after(slow, 0, 1), None, "one read is not the average");
@@ -255,26 +249,61 @@ fn formula_what_moves_take_along() {
         scheme("differential", set).of_move(&page_move(owner, from, reads))
     };
     let printed = &[("rule", 1)];
-    assert_eq!(of(&[], Owner::Gc, Area::High, 6), Some(LowEntry::Gc));
-    assert_eq!(of(&[], Owner::Wear, Area::High, 6), Some(LowEntry::Wear));
-    assert_eq!(of(&[("by_gc", 0)], Owner::Gc, Area::High, 6), None);
+    assert_eq!(of(&[], Owner::Gc, HIGH, 6), Some(Entry::Gc));
+    assert_eq!(of(&[], Owner::Wear, HIGH, 6), Some(Entry::Wear));
+    assert_eq!(of(&[("by_gc", 0)], Owner::Gc, HIGH, 6), None);
     for (owner, reads) in [(Owner::Gc, 5), (Owner::Retire, 9), (Owner::Refresh, 9)] {
-        assert_eq!(of(&[], owner, Area::High, reads), None, "{owner:?}");
+        assert_eq!(of(&[], owner, HIGH, reads), None, "{owner:?}");
     }
     // LWA is emptied within itself, but for what is returned.
     for owner in [Owner::Gc, Owner::Wear, Owner::Refresh, Owner::Retire] {
-        assert_eq!(of(&[], owner, Area::Low, 0), Some(LowEntry::Stay));
+        assert_eq!(of(&[], owner, LOW, 0), Some(Entry::Stay));
     }
-    assert_eq!(of(printed, Owner::Gc, Area::Low, 9), None);
-    assert_eq!(of(&[], Owner::Return, Area::Low, 0), None);
-    assert_eq!(of(&[], Owner::Return, Area::Low, 9), Some(LowEntry::Stay));
-    assert_eq!(of(printed, Owner::Return, Area::Low, 9), None);
-    let crowded = PageMove {
-        may_stay: false,
-        ..page_move(Owner::Return, Area::Low, 9)
+    assert_eq!(of(printed, Owner::Gc, LOW, 9), None);
+    let returned = |set: &[(&str, i64)], reads| {
+        let mut scheme = scheme("differential", set);
+        scheme.oldest_leaves();
+        scheme.of_move(&page_move(Owner::MakeRoom, LOW, reads))
     };
-    assert_eq!(scheme("differential", &[]).of_move(&crowded), None);
-    assert_eq!(of(&[], Owner::Rewrite, Area::Low, 9), None);
+    assert_eq!(returned(&[], 0), None);
+    assert_eq!(returned(&[], 9), Some(Entry::Stay));
+    assert_eq!(returned(printed, 9), None);
+    assert_eq!(of(&[], Owner::Rewrite, LOW, 9), None);
+}
+
+/// Pages that are wanted in LWA stay when their superblock is returned, unless half a superblock of pages stayed at the last
+/// return. Only what was returned counts. After a power cut, what is being returned leaves.
+#[test]
+fn formula_pages_stay_unless_half_a_superblock_stayed() {
+    let returned = Some(Owner::MakeRoom);
+    for name in ["differential", "clairvoyant"] {
+        let mut scheme = scheme(name, &[]);
+        // The oracle knows of no load: all that is read twice belongs in LWA.
+        scheme.look(&blocks([0, 0], [0, 0]));
+        scheme.foresee(&FutureBuilder::new(PAGES).build().unwrap());
+        let page = PageMove {
+            future: PageFuture {
+                reads: 9,
+                left: 9,
+                writes: 0,
+            },
+            ..page_move(Owner::MakeRoom, LOW, 9)
+        };
+        assert_eq!(scheme.of_move(&page), None, "{name} after a power cut");
+        for (stayed, may_stay) in [(0, true), (7, true), (8, false), (0, true)] {
+            for _ in 0..stayed {
+                scheme.has_entered(Entry::Stay, returned);
+            }
+            for entry in Entry::ALL {
+                for _ in 0..16 {
+                    scheme.has_entered(entry, Some(Owner::Gc));
+                }
+            }
+            scheme.oldest_leaves();
+            let stays = may_stay.then_some(Entry::Stay);
+            assert_eq!(scheme.of_move(&page), stays, "{name}: {stayed}");
+        }
+    }
 }
 
 /// Cold data spill while LWA is the emptier area and has room, and never as printed.
@@ -285,15 +314,15 @@ fn formula_data_that_moved_twice_spill_while_the_low_area_is_emptier() {
         scheme.look(&blocks([0, 0], valid));
         scheme.of_move(&PageMove {
             has_moved,
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         })
     };
-    assert_eq!(spills(&[], [4, 3], true), Some(LowEntry::Spill));
+    assert_eq!(spills(&[], [4, 3], true), Some(Entry::Spill));
     assert_eq!(spills(&[], [4, 3], false), None);
     assert_eq!(spills(&[], [4, 4], true), None);
     assert_eq!(spills(&[("rule", 1)], [4, 0], true), None);
     // Three superblocks, of sixteen slots each, are kept for what is not settled: 272 slots are left.
-    assert_eq!(spills(&[], [16, 13], true), Some(LowEntry::Spill));
+    assert_eq!(spills(&[], [16, 13], true), Some(Entry::Spill));
     assert_eq!(spills(&[], [16, 14], true), None);
 }
 
@@ -310,9 +339,9 @@ fn formula_retired_superblocks_do_not_make_the_low_area_emptier() {
         scheme.look(&table);
         let entry = scheme.of_move(&PageMove {
             has_moved: true,
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         });
-        entry == Some(LowEntry::Spill)
+        entry == Some(Entry::Spill)
     };
     assert!(spills([4, 3]));
     assert!(!spills([4, 4]));
@@ -329,27 +358,24 @@ fn formula_no_page_enters_while_the_low_area_is_worn_more() {
         let hot = page_write(9, false);
         let spilled = PageMove {
             has_moved: true,
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         };
-        scheme.after_read(Area::High, &page_read(0, 0));
+        scheme.after_read(HIGH, &page_read(0, 0));
         [
             scheme.of_write(&hot).is_some(),
             scheme.of_write(&page_write(0, true)).is_some(),
-            scheme
-                .of_move(&page_move(Owner::Gc, Area::High, 9))
-                .is_some(),
-            scheme
-                .of_move(&page_move(Owner::Wear, Area::High, 9))
-                .is_some(),
+            scheme.of_move(&page_move(Owner::Gc, HIGH, 9)).is_some(),
+            scheme.of_move(&page_move(Owner::Wear, HIGH, 9)).is_some(),
             scheme.of_move(&spilled).is_some(),
-            scheme.after_read(Area::High, &page_read(9, 1)).is_some(),
+            scheme.after_read(HIGH, &page_read(9, 1)).is_some(),
         ]
     };
     let stays = |scheme: &AnyArea| {
-        [Owner::Gc, Owner::Return]
-            .map(|owner| scheme.of_move(&page_move(owner, Area::Low, 9)).is_some())
+        [Owner::Gc, Owner::MakeRoom]
+            .map(|owner| scheme.of_move(&page_move(owner, LOW, 9)).is_some())
     };
     let mut balanced = scheme("differential", &[]);
+    balanced.oldest_leaves();
     let mut printed = scheme("differential", &[("rule", 1)]);
     for (low, enters) in [
         (0, true),
@@ -391,7 +417,7 @@ fn formula_the_oracle_plans_without_retired_superblocks() {
         oracle.foresee(&future);
         let of = |page| PageMove {
             future: future.of(Lpn(page)),
-            ..page_move(Owner::Gc, Area::High, 0)
+            ..page_move(Owner::Gc, HIGH, 0)
         };
         let enters = (0..PAGES).filter(|page| oracle.of_move(&of(*page)).is_some());
         enters.count()
@@ -409,7 +435,7 @@ fn formula_updates_at_the_bound() {
         assert_eq!(scheme.tells_updates(), pe_cycles[0] >= 800);
         scheme.of_write(&page_write(0, is_update && scheme.tells_updates()))
     };
-    let bound = Some(LowEntry::Bound);
+    let bound = Some(Entry::Bound);
     let mut printed = scheme("differential", &[("rule", 1)]);
     assert_eq!(of(&mut printed, [799, 0], true), None);
     assert_eq!(of(&mut printed, [800, 0], true), bound);
@@ -444,7 +470,7 @@ fn formula_which_updates_enter_the_low_area() {
             heat: heat(reads, writes),
             ..page_write(0, false)
         };
-        scheme.of_write(&page) == Some(LowEntry::Update)
+        scheme.of_write(&page) == Some(Entry::Update)
     };
     for (pe_cycles, reads, writes, balanced, printed) in [
         ([10, 0], 6, 5, true, true),
@@ -465,7 +491,7 @@ fn formula_dominance_decides_where_locality_is_low() {
         let mut scheme = scheme("differential", set);
         for i in 0..1 << 14 {
             let reads = if i % hot_every == 0 { 9 } else { 1 };
-            scheme.after_read(Area::High, &page_read(reads, 0));
+            scheme.after_read(HIGH, &page_read(reads, 0));
         }
         let write = |reads, writes| PageWrite {
             heat: heat(reads, writes),
@@ -485,18 +511,18 @@ fn formula_dominance_decides_where_locality_is_low() {
 /// Garbage is compacted where that is cheap, and nothing is returned for data that are not read often.
 #[test]
 fn formula_how_the_low_area_gets_room() {
-    let of = |set: &[(&str, i64)], low_gain, high_gain, for_hot| {
-        scheme("differential", set).makes_room(&LowRoom {
-            low_gain,
-            high_gain,
+    let of = |set: &[(&str, i64)], gain, own_gain, is_urgent| {
+        scheme("differential", set).makes_room(&RegionRoom {
+            gain,
+            own_gain,
             slots: 16,
-            for_hot,
+            is_urgent,
         })
     };
     assert_eq!(of(&[], 8, 12, true), MakeRoom::Compact);
     assert_eq!(of(&[], 3, 3, false), MakeRoom::Compact);
-    assert_eq!(of(&[], 3, 4, true), MakeRoom::ReturnOldest);
+    assert_eq!(of(&[], 3, 4, true), MakeRoom::EmptyOldest);
     assert_eq!(of(&[], 3, 4, false), MakeRoom::Nothing);
     assert_eq!(of(&[], 0, 0, false), MakeRoom::Nothing);
-    assert_eq!(of(&[("rule", 1)], 16, 0, true), MakeRoom::ReturnOldest);
+    assert_eq!(of(&[("rule", 1)], 16, 0, true), MakeRoom::EmptyOldest);
 }

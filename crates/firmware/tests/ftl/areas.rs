@@ -5,9 +5,9 @@ use firstread_core::{CellMode, HostOp, Lpn, Status, Stream};
 use firstread_faulty_flash::{Faults, FaultyDrive, TrialEnd, When, geometry};
 use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{
-    Area, Counters, LowEntry, Refused, SuperblockRow, SuperblockUse,
+    Counters, ENTRY_WAYS, Refused, RegionId, SuperblockRow, SuperblockUse,
 };
-use firstread_firmware::policy::area::AXIS;
+use firstread_firmware::policy::area::{AXIS, Entry, HIGH, LOW};
 use proptest::prelude::*;
 
 use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area, write_cache};
@@ -83,8 +83,8 @@ struct CameTo {
 }
 
 impl CameTo {
-    fn entered(&self, entry: LowEntry) -> u64 {
-        self.counters.slots_into_low[entry as usize]
+    fn entered(&self, entry: Entry) -> u64 {
+        self.counters.slots_entered[entry.index()]
     }
 }
 
@@ -106,10 +106,10 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
     let blocks = drive.firmware.blocks();
     let counters = drive.firmware.counters().clone();
     let last = counters.since(&before);
-    let wear = |area: Area| {
-        let pe = || blocks.in_area(area).iter().map(|(_, row)| row.pe_cycles);
+    let wear = |area: RegionId| {
+        let pe = || blocks.in_region(area).iter().map(|(_, row)| row.pe_cycles);
         let spread = pe().max().unwrap_or(0) - pe().min().unwrap_or(0);
-        let count = f64::from(blocks.in_area(area).len().max(1));
+        let count = f64::from(blocks.in_region(area).len().max(1));
         (f64::from(pe().sum::<u32>()) / count, spread)
     };
     // Every erase had the slots of a superblock programmed before, but those of the fill; the rest are in open ones.
@@ -128,8 +128,8 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
         "{off} slots in {open} open superblocks"
     );
     CameTo {
-        wear: Area::ALL.map(wear),
-        low_reads: last.page_reads_in_low as f64
+        wear: [HIGH, LOW].map(wear),
+        low_reads: last.page_reads_by_region[LOW.index()] as f64
             / last.page_reads_by_mode.iter().sum::<u64>().max(1) as f64,
         amplification: programmed as f64 / counters.host_slots_written as f64,
         statuses: drive.platform.completed.iter().map(|(_, s)| *s).collect(),
@@ -155,9 +155,9 @@ fn sequence_twenty_drive_writes_with_7_percent_to_spare() {
                 came.wear,
                 came.low_reads,
                 came.amplification,
-                came.counters.slots_into_low,
-                came.counters.low_refused,
-                came.counters.superblocks_returned,
+                came.counters.slots_entered,
+                came.counters.entries_refused,
+                came.counters.superblocks_emptied_for_room,
                 came.counters.superblocks_compacted,
                 came.counters.opened_elsewhere,
             );
@@ -170,7 +170,7 @@ fn sequence_twenty_drive_writes_with_7_percent_to_spare() {
             came
         };
         let one = of("one");
-        assert_eq!(one.counters.slots_into_low, [0; LowEntry::COUNT]);
+        assert_eq!(one.counters.slots_entered, [0; ENTRY_WAYS]);
         for area in ["differential", "differential-fixed"] {
             let came = of(area);
             let [high, low] = came.wear;
@@ -185,10 +185,10 @@ fn sequence_twenty_drive_writes_with_7_percent_to_spare() {
 #[test]
 fn sequence_each_way_into_the_low_area_can_be_off() {
     let ways = [
-        (LowEntry::Read, "by_read=false"),
-        (LowEntry::Gc, "by_gc=false"),
-        (LowEntry::Update, "by_update=false"),
-        (LowEntry::Spill, "rule=as-printed"),
+        (Entry::Read, "by_read=false"),
+        (Entry::Gc, "by_gc=false"),
+        (Entry::Update, "by_update=false"),
+        (Entry::Spill, "rule=as-printed"),
     ];
     // Half of the pages that are read often lie where pages are written.
     let schemes = "wear=static wear.spread=4 area=differential area.new_reads=2";
@@ -201,14 +201,11 @@ fn sequence_each_way_into_the_low_area_can_be_off() {
                 assert_eq!(came.entered(entry), 0, "{set}");
             }
         }
-        assert!(
-            came.counters.slots_into_low.iter().sum::<u64>() > 0,
-            "{set}"
-        );
+        assert!(came.counters.slots_entered.iter().sum::<u64>() > 0, "{set}");
     }
-    assert!(all.entered(LowEntry::Wear) > 0);
+    assert!(all.entered(Entry::Wear) > 0);
     let none = run(&format!("{schemes} area.by_gc=false"), SPARE, 2, 4.0);
-    assert_eq!(none.entered(LowEntry::Wear), 0);
+    assert_eq!(none.entered(Entry::Wear), 0);
 }
 
 /// Retries of reads are the same in both areas here, so what DWR changes is where reads go. A page that is read often is
@@ -250,9 +247,9 @@ fn sequence_what_happens_at_the_bound() {
     };
     let share = of("");
     assert!(
-        share.entered(LowEntry::Bound) > 1000,
+        share.entered(Entry::Bound) > 1000,
         "{:?}",
-        share.counters.slots_into_low
+        share.counters.slots_entered
     );
     let [high, low] = share.wear;
     let [apart_high, apart_low] = run("wear=dynamic area=differential", SPARE, 1, 12.0).wear;
@@ -262,8 +259,8 @@ fn sequence_what_happens_at_the_bound() {
         share.wear
     );
     let read_only = of("area.at_bound=read-only");
-    assert_eq!(read_only.entered(LowEntry::Bound), 0);
-    let refused = read_only.counters.writes_refused_at_bound;
+    assert_eq!(read_only.entered(Entry::Bound), 0);
+    let refused = read_only.counters.writes_refused;
     assert!(refused > 10_000, "{refused}");
     let protected = read_only
         .statuses
@@ -294,19 +291,19 @@ fn sequence_pools_of_cell_modes_take_no_superblock_of_the_low_area() {
         step(&mut drive, capacity, Stream::new(7).at(i));
         let blocks = drive.firmware.blocks();
         if i % 64 == 0 {
-            let mut low = blocks.in_area(Area::Low).iter();
+            let mut low = blocks.in_region(LOW).iter();
             assert!(low.all(|(_, row)| row.mode == mode), "write {i}");
-            let high = blocks.in_area(Area::High).iter();
+            let high = blocks.in_region(HIGH).iter();
             in_pools += high.filter(|(_, row)| row.mode != mode).count();
         }
     }
     drive.settle().unwrap();
     assert_eq!(drive.audit(), Ok(()));
     let counters = drive.firmware.counters();
-    let emptied = counters.superblocks_compacted + counters.superblocks_returned;
+    let emptied = counters.superblocks_compacted + counters.superblocks_emptied_for_room;
     assert!(in_pools > 0 && emptied > 10, "{in_pools} {emptied}");
     assert!(counters.slots_promoted.iter().sum::<u64>() > 100);
-    assert!(counters.slots_into_low.iter().sum::<u64>() > 1000);
+    assert!(counters.slots_entered.iter().sum::<u64>() > 1000);
 }
 
 /// A trim changes the medium, and is refused with the writes. What was read before is still there.
@@ -319,14 +316,14 @@ fn sequence_trims_are_refused_at_the_bound() {
         step(&mut drive, capacity, Stream::new(4).at(i));
     }
     drive.settle().unwrap();
-    assert!(drive.firmware.counters().writes_refused_at_bound > 0);
+    assert!(drive.firmware.counters().writes_refused > 0);
     for (op, status) in [
         (HostOp::Trim, Status::WriteProtected),
         (HostOp::Write, Status::WriteProtected),
         (HostOp::Flush, Status::Ok),
         (HostOp::Read, Status::Ok),
     ] {
-        let before = drive.firmware.counters().writes_refused_at_bound;
+        let before = drive.firmware.counters().writes_refused;
         let bytes = if op == HostOp::Flush {
             0
         } else {
@@ -335,7 +332,7 @@ fn sequence_trims_are_refused_at_the_bound() {
         assert!(drive.submit(op, 5 * SLOT, bytes).unwrap());
         drive.settle().unwrap();
         assert_eq!(drive.platform.completed.last().unwrap().1, status, "{op:?}");
-        let refused = drive.firmware.counters().writes_refused_at_bound - before;
+        let refused = drive.firmware.counters().writes_refused - before;
         assert_eq!(refused == 1, status == Status::WriteProtected);
     }
     assert!(drive.firmware.slot_of(Lpn(5)).is_some());
@@ -351,7 +348,7 @@ fn sequence_the_printed_rule_drains_the_low_area() {
     };
     let (balanced, printed) = (of("balanced"), of("as-printed"));
     assert_eq!(
-        printed.entered(LowEntry::Spill) + printed.entered(LowEntry::Stay),
+        printed.entered(Entry::Spill) + printed.entered(Entry::Stay),
         0
     );
     assert_eq!(printed.counters.superblocks_compacted, 0);
@@ -368,14 +365,14 @@ fn sequence_what_the_budget_does_not_allow_is_counted() {
         2.0,
     );
     let most = came.counters.host_slots_written * 3 / 1000 + 1;
-    assert!(came.entered(LowEntry::Read) <= most);
-    assert!(came.counters.low_over_budget > 0);
+    assert!(came.entered(Entry::Read) <= most);
+    assert!(came.counters.migrations_over_budget > 0);
     let reasons = [Refused::NoSuperblock, Refused::Buffer, Refused::Reserve];
     let known: u64 = reasons
-        .map(|r| came.counters.low_refused[r as usize])
+        .map(|r| came.counters.entries_refused[r as usize])
         .iter()
         .sum();
-    assert_eq!(known, came.counters.low_refused.iter().sum::<u64>());
+    assert_eq!(known, came.counters.entries_refused.iter().sum::<u64>());
 }
 
 /// What lies in LWA is found there after a power cut. Heat is lost, and comes back with the reads.
@@ -392,7 +389,8 @@ fn powerloss_the_low_area_outlives_the_heat() {
         }
         drive.settle().unwrap();
         let since = drive.firmware.counters().since(&before);
-        since.page_reads_in_low as f64 / since.page_reads_by_mode.iter().sum::<u64>() as f64
+        since.page_reads_by_region[LOW.index()] as f64
+            / since.page_reads_by_mode.iter().sum::<u64>() as f64
     };
     for i in 0..4 * capacity {
         step(&mut drive, capacity, stream.at(i));

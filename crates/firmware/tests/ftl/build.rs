@@ -75,7 +75,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// A drive that is full of `capacity` pages, with the nulls of all axes but greedy garbage collection.
+    /// A drive that is full of `capacity` pages, with the baselines of all axes but greedy garbage collection.
     pub fn full(geometry: Geometry, mode: CellMode, capacity: u64) -> Build {
         Build {
             geometry,

@@ -3,10 +3,12 @@
 use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{
-    Area, Future, FutureBuilder, LowEntry, PageFuture, PageHeat, SuperblockRow, SuperblockTable,
+    Future, FutureBuilder, PageFuture, PageHeat, Regions, SuperblockRow, SuperblockTable,
     SuperblockUse,
 };
-use firstread_firmware::policy::area::{AnyArea, Areas, LowRoom, MakeRoom, PageWrite};
+use firstread_firmware::policy::area::{
+    AnyArea, Areas, Entry, HIGH, LOW, MakeRoom, PageWrite, RegionRoom,
+};
 use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack, ReclaimState};
 use firstread_firmware::policy::hot_pages::PageRead;
 use firstread_firmware::policy::{Setup, area, cell_mode};
@@ -294,7 +296,10 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
     let values: Vec<i64> = record.params.iter().map(|p| p.default()).collect();
     let mut scheme = AnyArea::new("clairvoyant", &of_drive(), &values).unwrap();
     let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
-    blocks.set_low_from(scheme.low_from());
+    blocks.divide(Regions::new(
+        blocks.len(),
+        scheme.region().map(|region| region.first),
+    ));
     scheme.look(&blocks);
     // There is room for more pages than are read at all.
     let future = told(|page| u32::from(page < 100) + u32::from(page < 50));
@@ -309,32 +314,32 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
             },
             is_update: false,
         };
-        let expected = enters.then_some(LowEntry::Update);
+        let expected = enters.then_some(Entry::Update);
         assert_eq!(
             scheme.of_write(&page),
             expected,
             "{reads} reads, {left} left"
         );
         let read = read(CellMode::Qlc, 0, 0, (reads, left));
-        let migrates = scheme.after_read(Area::High, &read);
+        let migrates = scheme.after_read(HIGH, &read);
         assert_eq!(
             migrates,
             enters.then_some(true),
             "{reads} reads, {left} left"
         );
-        assert_eq!(scheme.after_read(Area::Low, &read), None);
+        assert_eq!(scheme.after_read(LOW, &read), None);
     }
-    for (low_gain, compacts) in [(0, false), (QLC / 2, false), (QLC / 2 + 1, true)] {
-        let room = scheme.makes_room(&LowRoom {
-            low_gain,
-            high_gain: QLC,
+    for (gain, compacts) in [(0, false), (QLC / 2, false), (QLC / 2 + 1, true)] {
+        let room = scheme.makes_room(&RegionRoom {
+            gain,
+            own_gain: QLC,
             slots: QLC,
-            for_hot: true,
+            is_urgent: true,
         });
         let expected = match compacts {
             true => MakeRoom::Compact,
-            false => MakeRoom::ReturnOldest,
+            false => MakeRoom::EmptyOldest,
         };
-        assert_eq!(room, expected, "{low_gain}");
+        assert_eq!(room, expected, "{gain}");
     }
 }

@@ -1,6 +1,6 @@
 //! What the schemes choose, and what comes of it.
 
-use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
+use firstread_core::{CellMode, Geometry, HostOp, Stream, SuperblockId};
 use firstread_firmware::observe::{Owner, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Outlook, Victims};
 
@@ -11,6 +11,7 @@ fn choose(name: &str, blocks: &SuperblockTable) -> Option<SuperblockId> {
     let scheme = AXIS.schemes.iter().find(|s| s.name == name).unwrap();
     let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
     let g = geometry(1, 1, 1, blocks.len(), 8);
+    let blocks = indexed(blocks.clone(), &g);
     AnyGcVictim::new(name, &setup(g, CellMode::Slc, 1, 3), &values)
         .unwrap()
         .choose(Victims::new(blocks.all(), &g, Outlook::default()), 0)
@@ -26,13 +27,19 @@ fn full(rows: &[(u64, u32)]) -> SuperblockTable {
     blocks
 }
 
+/// The table `blocks`, ready to be searched on a drive of `geometry`.
+fn indexed(mut blocks: SuperblockTable, geometry: &Geometry) -> SuperblockTable {
+    blocks.update_index(geometry);
+    blocks
+}
+
 /// Whatever the scheme: a superblock that frees next to nothing is left while a better one is there.
 #[test]
 fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
     // Of 256 slots: the oldest frees one in seventeen of what the emptiest does, or one in sixteen.
     let g = geometry(1, 1, 1, 4, 128);
     for (frees, is_candidate) in [(14, false), (15, true)] {
-        let blocks = full(&[(1, 256 - frees), (1_000_000, 16), (3, 256)]);
+        let blocks = indexed(full(&[(1, 256 - frees), (1_000_000, 16), (3, 256)]), &g);
         let victims = Victims::new(blocks.all(), &g, Outlook::default());
         assert_eq!(victims.best_gain(), 240);
         let may_choose = |i| {

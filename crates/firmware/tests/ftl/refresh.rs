@@ -141,7 +141,7 @@ fn sequence_a_full_drive_without_spare_is_refreshed_and_overwritten() {
     );
 }
 
-/// A drive made for the null has none of this.
+/// A drive made for the baseline has none of this.
 #[test]
 fn sequence_nothing_is_refreshed_without_a_scheme() {
     let c = passes(&drive(CellMode::Tlc, 20, 4, 0, 0).trial(5_000, 0)).counters;

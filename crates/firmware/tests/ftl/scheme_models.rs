@@ -4,8 +4,8 @@
 use firstread_core::params::Axis;
 use firstread_core::{CellMode, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
-use firstread_firmware::observe::{Area, PageFuture, PageHeat, SuperblockTable, SuperblockUse};
-use firstread_firmware::policy::area::{AnyArea, Areas, PageWrite};
+use firstread_firmware::observe::{PageFuture, PageHeat, SuperblockTable, SuperblockUse};
+use firstread_firmware::policy::area::{AnyArea, Areas, Entry, HIGH, LOW, PageWrite};
 use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack, ReclaimState};
 use firstread_firmware::policy::hot_pages::PageRead;
 use firstread_firmware::policy::refresh::{AnyRefresh, Refresh};
@@ -457,7 +457,7 @@ fn model_the_budget_of_migrations_is_earned_saved_up_and_spent() {
                         },
                         ..any_read(draw.at(2))
                     };
-                    let migrates = scheme.after_read(Area::High, &read);
+                    let migrates = scheme.after_read(HIGH, &read);
                     earn(&mut left_milli, 1);
                     let has_page = left_milli >= 1_000;
                     assert_eq!(
@@ -467,7 +467,7 @@ fn model_the_budget_of_migrations_is_earned_saved_up_and_spent() {
                     );
                     // Not each finds a slot.
                     if has_page && !saves && draw.at(3).below(4) > 0 {
-                        scheme.has_migrated();
+                        scheme.has_entered(Entry::Read, None);
                         left_milli -= 1_000;
                     }
                     *(if has_page { &mut allowed } else { &mut refused }) += 1;
@@ -484,7 +484,7 @@ fn model_the_budget_of_migrations_is_earned_saved_up_and_spent() {
                 },
                 ..any_read(s)
             };
-            let migrates = scheme.after_read(Area::High, &read);
+            let migrates = scheme.after_read(HIGH, &read);
             earn(&mut left_milli, 1);
             let has_page = left_milli >= 1_000;
             assert_eq!(
@@ -493,7 +493,7 @@ fn model_the_budget_of_migrations_is_earned_saved_up_and_spent() {
                 "seed {seed}, at its end {i}: {left_milli}"
             );
             if has_page {
-                scheme.has_migrated();
+                scheme.has_entered(Entry::Read, None);
                 left_milli -= 1_000;
             }
         }
@@ -534,7 +534,7 @@ fn model_locality_is_that_of_the_last_window() {
                     heat: PageHeat { reads, writes: 0 },
                     ..any_read(draw)
                 };
-                scheme.after_read(Area::ALL[draw.at(1).below(2) as usize], &read);
+                scheme.after_read([HIGH, LOW][draw.at(1).below(2) as usize], &read);
                 let is_low = match i == WINDOW - 1 {
                     true => hot_reads * 1_000 < WINDOW * least,
                     false => was_low,

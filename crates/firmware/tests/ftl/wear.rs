@@ -32,11 +32,14 @@ fn worn(full: &[u32], free: &[u32]) -> SuperblockTable {
             row.usage = SuperblockUse::Full;
         }
     }
+    blocks.update_index(&geometry(1, 1, 1, 16, 8));
     blocks
 }
 
 /// The answer after the next erase that counts.
 fn cold(scheme: &mut AnyWear, blocks: &SuperblockTable) -> Option<u32> {
+    let mut blocks = blocks.clone();
+    blocks.update_index(&geometry(1, 1, 1, 16, 8));
     (0..16).find_map(|_| scheme.cold(blocks.all())).map(|b| b.0)
 }
 
@@ -403,7 +406,6 @@ fn model_what_leveling_takes_and_gives() {
 struct ReadOften {
     /// Superblocks that hold them.
     superblocks: usize,
-    /// Slots taken along.
     along: u64,
 }
 

@@ -124,7 +124,6 @@ fn normal(stream: Stream) -> f64 {
         - 6.0
 }
 
-/// The cells.
 pub struct Chip {
     /// How much faster they age than at 25 °C.
     pub acceleration: f64,
@@ -248,7 +247,6 @@ impl Chip {
         (cells.sum::<f64>() * CELLS / 16.0) as u32
     }
 
-    /// Answers a probe.
     pub fn answer(&self, probe: &Probe, hours: f64, pe: u32) -> ProbeResult {
         let Levels::Offsets(levels) = probe.levels else {
             panic!("a probe of ct-qlc names its levels")

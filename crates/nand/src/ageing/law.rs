@@ -46,7 +46,7 @@ pub struct Effect {
 pub struct Slopes {
     /// Per hour at 25 °C of each component of retention.
     pub per_h: [Effect; MAX_COMPONENTS],
-    /// Per read.
+    /// Per read, as `Exposure::reads` counts them.
     pub per_read: Effect,
     /// Per second without a read.
     pub per_idle_s: Effect,

@@ -24,7 +24,7 @@ macro_rules! laws {
         }
 
         impl Laws {
-            /// Laws without effect.
+            /// Every law with the numbers at which it does nothing.
             pub fn null() -> Laws {
                 Laws { $($key: $numbers::null(),)* }
             }

@@ -188,6 +188,8 @@ impl Law for RetentionProfile {
             let (wear, t, onset) = moment(self, c, exposure, i);
             let mut l = libm::log10(1.0 + t / onset);
             if c.saturation_h.is_finite() {
+                // Dwell moves the onset, which may pass the saturation. Without the bound the loss would then be
+                // negative.
                 l -= libm::log10(1.0 + t / c.saturation_h.max(onset));
             }
             to.decades[i] += wear * l;

@@ -26,7 +26,7 @@ impl PageValleys {
     pub fn as_slice(&self) -> &[u8] {
         &self.valleys[..self.len as usize]
     }
-    /// Number of valleys.
+    /// Valleys that a read of the page type compares cells with.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len as usize
@@ -70,7 +70,7 @@ pub(crate) struct SideLaw {
 /// One cell mode, compiled for evaluation.
 #[derive(Clone, Debug)]
 pub struct ModeModel {
-    /// The mode.
+    /// The mode whose states these are.
     pub mode: CellMode,
     /// Laws of the two states around each valley (index `valley - 1`).
     pairs: [PairLaw; 16],
@@ -107,7 +107,6 @@ struct Most {
     per_decade: [f64; MAX_COMPONENTS],
     /// Per mV of rise of the erased state.
     of_rise: f64,
-    /// Per degree.
     per_c: f64,
     /// Per mV of common shift.
     per_mv: f64,
@@ -348,7 +347,7 @@ impl BlockState {
 /// Mean and standard deviation of one state (mV).
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct StateDistribution {
-    /// Mean threshold voltage.
+    /// Mean threshold voltage, after ageing and variation.
     pub mean_mv: f64,
     /// Standard deviation, including default sense noise.
     pub sigma_mv: f64,
@@ -364,7 +363,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// The lower state.
+    /// The state below the valley.
     #[inline]
     pub fn lower(&self) -> StateDistribution {
         StateDistribution {
@@ -373,7 +372,7 @@ impl Neighbours {
         }
     }
 
-    /// The upper state.
+    /// The state above the valley.
     #[inline]
     pub fn upper(&self) -> StateDistribution {
         StateDistribution {

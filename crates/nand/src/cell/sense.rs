@@ -185,7 +185,6 @@ fn fresh_share(gaussian: &Gaussian, tail: f32, density: f32, noise_mv: f32) -> f
 pub(crate) struct Draws<'a> {
     pub gaussian: &'a Gaussian,
     pub quantiles: &'a Quantiles,
-    /// Sense noise (mV).
     pub noise_mv: f32,
 }
 

@@ -58,7 +58,7 @@ const STANDING_DEVIATIONS: f64 = 5e-4;
 /// Cached condition of a superblock, and how long it may be used.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedCondition {
-    /// The cached condition.
+    /// What all pages of the superblock share.
     pub condition: Condition,
     until: Ns,
     even_reads: f32,
@@ -156,17 +156,17 @@ impl Medium {
         self.codeword_bits
     }
 
-    /// The chip.
+    /// The chip that the cells are those of.
     pub const fn chip(&self) -> &ChipProfile {
         &self.chip
     }
 
-    /// The drive's geometry.
+    /// Dies, planes, blocks and wordlines that there are cells for.
     pub const fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// The temperature history.
+    /// Temperatures until now, from which retention follows.
     pub const fn history(&self) -> &History {
         &self.history
     }

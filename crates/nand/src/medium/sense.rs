@@ -180,6 +180,7 @@ impl Medium {
         let level = w.model.default_mv[v - 1] + offset as f64 * self.chip.dac_step_mv;
         let (cells, g) = (self.cells(), &*self.gaussian);
         let per_state = cells as f64 / mode.states() as f64;
+        // A key beyond those of page types: the cells around this level are drawn apart from the errors of any page.
         let data = data_key(key, PageType(0x80 | valley), block.version);
         let noise = data.at(sense_id);
         // For states other than the two neighbours the mean suffices.

@@ -1,4 +1,5 @@
 //! Why a profile cannot be used.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use alloc::string::String;
 use core::fmt;
@@ -30,7 +31,6 @@ impl core::error::Error for ProfileError {}
 pub enum Reason {
     /// A number lies outside its range. All three are in the unit of the profile's text.
     Range {
-        /// The number.
         value: f64,
         /// The smallest that is allowed.
         min: f64,
@@ -39,7 +39,6 @@ pub enum Reason {
     },
     /// A list has not as many values as there are things that need one.
     Values {
-        /// Values given.
         given: usize,
         /// Things that need one.
         wanted: usize,
@@ -48,14 +47,12 @@ pub enum Reason {
     },
     /// There is not a sentinel for each page type.
     Sentinels {
-        /// Sentinels given.
         given: usize,
         /// Page types of the mode.
         pages: usize,
     },
     /// A sentinel is no valley of its page type.
     NotOnPage {
-        /// The sentinel.
         valley: u8,
         /// The page type, LSB is 0.
         page: usize,
@@ -70,22 +67,11 @@ pub enum Reason {
     /// Noise of the sense, which is part of the width of states, is as wide as a state of this mode.
     Noise(CellMode),
     /// The law of retention has more components than the medium keeps.
-    Components {
-        /// Components given.
-        given: usize,
-        /// Components at most.
-        most: usize,
-    },
+    Components { given: usize, most: usize },
     /// The neutral state of retention is not below the top state of a mode.
-    Neutral {
-        /// The neutral state.
-        state: f64,
-        /// The mode.
-        mode: CellMode,
-    },
+    Neutral { state: f64, mode: CellMode },
     /// A geometry takes more wordlines of a block than the chip's block has, or none.
     Wordlines {
-        /// Wordlines taken.
         taken: u16,
         /// Name of the chip.
         chip: String,
@@ -94,7 +80,6 @@ pub enum Reason {
     },
     /// The temperature changes before its last change.
     Back {
-        /// When it changes.
         at: Ns,
         /// When it changed last.
         last: Ns,

@@ -33,42 +33,27 @@ pub mod unit {
 
     macro_rules! units {
         ($($(#[$doc:meta])* $name:ident = $symbol:literal, $per:literal;)*) => {
-            $($(#[$doc])* pub const $name: Unit = Unit { symbol: $symbol, per: $per };)*
+            $($(#[$doc])* #[doc = concat!("The unit `", $symbol, "`.")] pub const $name: Unit = Unit { symbol: $symbol, per: $per };)*
         };
     }
 
     units! {
-        /// Nanoseconds.
         NS = "ns", 1.0;
-        /// Seconds.
         S = "s", 1.0;
-        /// Hours.
         H = "h", 1.0;
-        /// Degrees Celsius.
         DEGC = "degC", 1.0;
-        /// Electronvolts.
         EV = "eV", 1.0;
-        /// Millivolts.
         MV = "mV", 1.0;
-        /// Millivolts per decade of time.
         MV_PER_DECADE = "mV/decade", 1.0;
-        /// Millivolts per degree.
         MV_PER_DEGC = "mV/degC", 1.0;
-        /// Millivolts per thousand program/erase cycles.
         MV_PER_KPE = "mV/kP/E", 1.0;
-        /// Millivolts per e-fold of reads.
         MV_PER_E = "mV/e", 1.0;
         /// Shares per thousand program/erase cycles, written in per cent.
         PERCENT_PER_KPE = "%/kP/E", 100.0;
-        /// Program/erase cycles.
         PE = "P/E", 1.0;
-        /// Reads.
         READS = "reads", 1.0;
-        /// Million transfers per second.
         MT_PER_S = "MT/s", 1.0;
-        /// A ratio.
         X = "x", 1.0;
-        /// A bare number.
         ONE = "", 1.0;
     }
 }

@@ -7,43 +7,25 @@ use firstread_core::CellMode;
 
 /// Why the pages of a mode are no Gray code. Page types count from 0, the LSB; valleys from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "an error's message says what its values are")]
 pub enum GrayError {
     /// The mode has another number of page types.
-    Pages {
-        /// Page types given.
-        given: usize,
-        /// The mode.
-        mode: CellMode,
-    },
+    Pages { given: usize, mode: CellMode },
     /// The mode has no such valley.
     NoValley {
-        /// The valley given.
         valley: u8,
         /// Valleys of the mode.
         valleys: usize,
     },
     /// A valley is on two pages.
-    Twice {
-        /// The valley.
-        valley: u8,
-        /// The pages.
-        pages: [usize; 2],
-    },
+    Twice { valley: u8, pages: [usize; 2] },
     /// The valleys of a page are not in rising order.
-    Order {
-        /// The page.
-        page: usize,
-    },
+    Order { page: usize },
     /// A valley is on no page.
-    Missing {
-        /// The valley.
-        valley: usize,
-    },
+    Missing { valley: usize },
     /// Two states have the same word.
     SameWord {
-        /// The states.
         states: [usize; 2],
-        /// Their word.
         word: u8,
         /// Bits of a word.
         bits: usize,

@@ -11,7 +11,7 @@ use super::gray;
 /// One cell mode of the chip.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ModeProfile {
-    /// The mode.
+    /// The mode that the numbers below are of.
     pub mode: CellMode,
     /// Mean threshold voltage of each state of a fresh block right after programming, erased state first
     /// (mV). One number per state, in ascending order.
@@ -62,7 +62,7 @@ numbers! {
 pub enum ProgramTiming {
     /// All pages in one operation.
     OneShot {
-        /// Its duration.
+        /// Time of the one operation (ns).
         wordline_ns: u64,
     },
     /// A coarse pass, then a fine one.

@@ -40,7 +40,6 @@ pub enum LifeError {
     Endless {
         /// The end asked for.
         until: Until,
-        /// Wear so far.
         mean_pe_cycles: f64,
     },
     /// The wear rate is not possible on this drive.

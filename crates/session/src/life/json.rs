@@ -33,7 +33,6 @@ impl LifeOutcome {
     }
 }
 
-/// The result.
 pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
     let lived = &outcome.lived;
     let last = lived.last();

@@ -5,7 +5,8 @@ use std::ops::Range;
 use firstread_core::{HostOp, Ns, Status};
 use firstread_drive::stats::{Wear, Written};
 use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
-use firstread_firmware::observe::{Area, Counters};
+use firstread_firmware::observe::Counters;
+use firstread_firmware::policy::area::{AREAS, LOW};
 
 use super::bounds::{MOST_ENDURANCES, YEAR_S};
 use super::error::LifeError;
@@ -47,6 +48,7 @@ pub(super) fn live(
 ) -> Result<Lived, Error> {
     let setup = &life.setup;
     let profile = setup.profile.clone();
+    // From the profile without the wear rate: superblocks report real cycles, and so does the curve of losses.
     let losses = Losses::of(&profile, setup.seed)?;
     let profile = profile.at_wear_rate(rate).map_err(LifeError::from)?;
     let state = DriveState {
@@ -107,6 +109,7 @@ impl Living<'_> {
             Until::Years(years) => years,
             _ => f64::INFINITY,
         };
+        // A simulated erase stands for `rate` cycles, and so each simulated byte and second for `rate` of them.
         let most_ns = (most_years / self.rate * YEAR_S * 1e9) as u64;
         let most_ns = self.began.saturating_add(Ns(most_ns));
         let most_written = (most_bytes / self.rate) as u64;
@@ -187,6 +190,7 @@ impl Living<'_> {
                 .into());
             }
             if self.samples.len() == MOST_SAMPLES {
+                // Every other one goes, and the first stays: it is the drive at the beginning of its life.
                 let mut n = 0;
                 self.samples.retain(|_| {
                     n += 1;
@@ -266,9 +270,9 @@ fn area_wear(name: &'static str, of: Range<u32>, blocks: &WornBlocks) -> Option<
 /// The areas of a drive: each with its superblocks.
 fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
     let blocks = drive.blocks();
-    match blocks.has_areas() {
-        true => Area::ALL
-            .map(|area| (area.name(), blocks.numbers_in(area)))
+    match blocks.has_regions() {
+        true => AREAS
+            .map(|(area, name)| (name, blocks.numbers_in(area)))
             .to_vec(),
         false => vec![("one", 0..blocks.len())],
     }
@@ -277,8 +281,8 @@ fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
 /// Share of the page reads in `counters` that the low wearing area of `drive` served; none without areas, or without reads.
 fn low_read_share(drive: &UntimedDrive, counters: &Counters) -> Option<f64> {
     let all: u64 = counters.page_reads_by_mode.iter().sum();
-    let share = counters.page_reads_in_low as f64 / all as f64;
-    (drive.blocks().has_areas() && all > 0).then_some(share)
+    let share = counters.page_reads_by_region[LOW.index()] as f64 / all as f64;
+    (drive.blocks().has_regions() && all > 0).then_some(share)
 }
 
 /// `ns` in years.

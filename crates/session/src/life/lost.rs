@@ -41,7 +41,6 @@ pub struct Rate {
     pub host: f64,
 }
 
-/// Rates by class.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Rates {
     /// Kept for a year at 30 °C.

@@ -22,7 +22,6 @@ pub struct Life {
 /// What is asked of a life, whatever drive lives it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Terms {
-    /// When it ends.
     pub until: Until,
     /// Cycles that each simulated erase stands for.
     pub wear_rate: u32,
@@ -50,15 +49,11 @@ impl Default for Terms {
 /// Wear of the superblocks of an area that are not retired (P/E cycles).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AreaWear {
-    /// The area.
     pub name: &'static str,
-    /// The lowest.
     pub min: u32,
-    /// The mean.
     pub mean: f64,
     /// That of the superblock which 99 % wear no more than.
     pub p99: u32,
-    /// The highest.
     pub max: u32,
 }
 
@@ -77,7 +72,6 @@ pub struct Sample {
     pub retired: u32,
     /// Bytes programmed for each that the host wrote until then.
     pub write_amplification: f64,
-    /// Wear by area.
     pub wear: Vec<AreaWear>,
     /// Uncorrectable bit error rates of data kept as the classes of JESD218 say, where cells have voltages.
     pub lost: Option<Rates>,
@@ -88,7 +82,6 @@ pub struct Sample {
 /// How a life ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LifeEnd {
-    /// As asked.
     Reached,
     /// The drive can no longer hold its capacity.
     Full,
@@ -98,12 +91,9 @@ pub enum LifeEnd {
     Interrupted,
 }
 
-/// One life, lived.
 #[derive(Clone, Debug)]
 pub struct Lived {
-    /// The wear rate.
     pub rate: u32,
-    /// How it ended.
     pub end: LifeEnd,
     /// Requests of the load that were simulated.
     pub requests: u64,
@@ -145,7 +135,6 @@ impl Lived {
 /// A life with its check and its probes.
 #[derive(Clone, Debug)]
 pub struct LifeOutcome {
-    /// The life.
     pub lived: Lived,
     /// The same at half the wear rate, where that is above 1 and the life and its check were not interrupted.
     pub check: Option<Lived>,
@@ -160,7 +149,6 @@ pub struct LifeOutcome {
 pub struct Stage {
     /// Share of the bytes that the host writes in the whole life, as near as a sample is.
     pub share: f64,
-    /// The drive then.
     pub sample: Sample,
     /// What its reads are like; none where no probes are asked for.
     pub probe: Option<Probe>,
@@ -171,11 +159,9 @@ pub struct Stage {
 pub enum LifeProgress {
     /// Bytes written in the life at this wear rate, and mean wear (P/E cycles).
     Lives {
-        /// The wear rate.
         rate: u32,
         /// Bytes of the host.
         host_bytes: f64,
-        /// Mean wear.
         mean_pe_cycles: f64,
     },
     /// The probe of this stage is run.

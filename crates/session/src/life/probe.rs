@@ -15,9 +15,7 @@ const JOB: &str = "[probe]\nrw=randread\nbs=4k\niodepth=1\nnorandommap\nio_size=
 /// Reads of 4 KiB, one at a time, all over a drive that was just filled and has then aged as the life says.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probe {
-    /// Reads measured.
     pub reads: u64,
-    /// Mean latency (ns).
     pub mean_ns: f64,
     /// Latency that 99 % of reads do not exceed (ns).
     pub p99_ns: u64,

@@ -23,9 +23,7 @@ pub struct Smart {
     pub data_units_read: u64,
     /// Units of 1,000 x 512 bytes, rounded up.
     pub data_units_written: u64,
-    /// Commands.
     pub host_read_commands: u64,
-    /// Commands.
     pub host_write_commands: u64,
     /// Hours since the beginning of the life.
     pub power_on_hours: u64,

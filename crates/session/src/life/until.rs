@@ -13,11 +13,9 @@ use crate::names::Unknown;
 /// A class of drives of JESD218: how long data are kept without power, how warm, and how rarely a bit is lost.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Class {
-    /// Its name.
     pub name: &'static str,
     /// Hours that data are kept.
     pub hours: f64,
-    /// Temperature meanwhile (°C).
     pub celsius: f64,
     /// Uncorrectable bit error rate at most.
     pub most: f64,
@@ -38,7 +36,6 @@ impl Class {
         celsius: 40.0,
         most: 1e-16,
     };
-    /// All of them.
     pub const ALL: [Class; 2] = [Class::CLIENT, Class::ENTERPRISE];
 }
 
@@ -65,10 +62,8 @@ pub enum UntilError {
         "`{0}` is no end of a life; give lost=enterprise, lost=client, bad=2%, bytes=100TB, years=5 or full"
     )]
     Form(String),
-    /// No such class.
     #[error(transparent)]
     Class(#[from] Unknown),
-    /// Not a quantity.
     #[error(transparent)]
     Quantity(#[from] Problem),
     /// Not above zero, or a share above 100 %.

@@ -1,8 +1,9 @@
 //! Areas that wear apart: their wear, what was read from the low wearing one, and what it took to keep data there. What
 //! the keys mean: `docs/firmware/areas.md`.
 
-use firstread_drive::stats::OfArea;
-use firstread_firmware::observe::{Area, LowEntry};
+use firstread_drive::stats::OfRegion;
+use firstread_firmware::observe::RegionId;
+use firstread_firmware::policy::area::{AREAS, Entry};
 use serde_json::{Map, Value, json};
 
 use super::refused;
@@ -24,59 +25,44 @@ pub struct Reads {
 /// An area in the run of a drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct InRun {
-    /// Which.
-    pub area: Area,
+    /// Its key in results.
+    pub name: &'static str,
     /// Its superblocks at the end.
-    pub end: OfArea,
+    pub end: OfRegion,
     /// Superblocks of it that were erased.
     pub erases: u64,
-    /// Reads.
     pub reads: Reads,
 }
 
 /// The areas in the run of `outcome`; none where the drive wears as a whole.
-pub fn areas(outcome: &Outcome) -> Option<[InRun; Area::COUNT]> {
+pub fn areas(outcome: &Outcome) -> Option<[InRun; AREAS.len()]> {
     let c = &outcome.stats.counters;
-    let of_all = |counts: &[u64]| counts.iter().sum::<u64>();
-    let all = [
-        of_all(&c.page_reads_by_mode),
-        of_all(&c.page_retries_by_mode),
-        of_all(&c.page_read_ns_by_mode),
-    ];
-    let low = [
-        c.page_reads_in_low,
-        c.page_retries_in_low,
-        c.page_read_ns_in_low,
-    ];
-    let ends = outcome.stats.areas?;
-    Some(Area::ALL.map(|area| {
-        let [pages, retries, ns] = match area {
-            Area::High => [0, 1, 2].map(|i| all[i] - low[i]),
-            Area::Low => low,
-        };
+    let ends = &outcome.stats.regions;
+    let all_pages: u64 = c.page_reads_by_region.iter().sum();
+    let in_run = |(area, name): (RegionId, _)| {
+        let of = area.index();
+        let pages = c.page_reads_by_region[of];
         let a_page = |n: u64| (pages > 0).then(|| n as f64 / pages as f64);
         InRun {
-            area,
-            end: ends[area as usize],
-            erases: match area {
-                Area::High => c.erases - c.erases_in_low,
-                Area::Low => c.erases_in_low,
-            },
+            name,
+            end: ends[of],
+            erases: c.erases_by_region[of],
             reads: Reads {
                 pages,
-                share: (all[0] > 0).then(|| pages as f64 / all[0] as f64),
-                mean_us: a_page(ns).map(|ns| ns / 1e3),
-                retries_mean: a_page(retries),
+                share: (all_pages > 0).then(|| pages as f64 / all_pages as f64),
+                mean_us: a_page(c.page_read_ns_by_region[of]).map(|ns| ns / 1e3),
+                retries_mean: a_page(c.page_retries_by_region[of]),
             },
         }
-    }))
+    };
+    (ends.len() == AREAS.len()).then(|| AREAS.map(in_run))
 }
 
 /// Pages that came into the low wearing area from elsewhere.
 pub fn entered(outcome: &Outcome) -> u64 {
-    let entries = LowEntry::ALL.into_iter();
-    let entries = entries.zip(outcome.stats.counters.slots_into_low);
-    let from_elsewhere = entries.filter(|(entry, _)| *entry != LowEntry::Stay);
+    let entries = Entry::ALL.into_iter();
+    let entries = entries.zip(outcome.stats.counters.slots_entered);
+    let from_elsewhere = entries.filter(|(entry, _)| *entry != Entry::Stay);
     from_elsewhere.map(|(_, slots)| slots).sum()
 }
 
@@ -86,22 +72,22 @@ pub(super) fn json(outcome: &Outcome) -> Option<Value> {
     let c = &outcome.stats.counters;
     let by_area: Map<String, Value> = areas
         .iter()
-        .map(|of| (of.area.name().to_owned(), area_json(of)))
+        .map(|of| (of.name.to_owned(), area_json(of)))
         .collect();
-    let entries: Map<String, Value> = LowEntry::ALL
+    let entries: Map<String, Value> = Entry::ALL
         .into_iter()
-        .zip(c.slots_into_low)
+        .zip(c.slots_entered)
         .map(|(entry, slots)| (entry.name().to_owned(), slots.into()))
         .collect();
     Some(json!({
         "by_area": by_area,
         "entered_slots": entries,
-        "refused": refused::json(&c.low_refused),
-        "over_budget": c.low_over_budget,
-        "superblocks_returned": c.superblocks_returned,
+        "refused": refused::json(&c.entries_refused),
+        "over_budget": c.migrations_over_budget,
+        "superblocks_returned": c.superblocks_emptied_for_room,
         "superblocks_compacted": c.superblocks_compacted,
         "opened_elsewhere": c.opened_elsewhere,
-        "writes_refused": c.writes_refused_at_bound,
+        "writes_refused": c.writes_refused,
     }))
 }
 

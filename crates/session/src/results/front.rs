@@ -12,7 +12,7 @@ fn part(n: u64, of: u64) -> f64 {
 /// Whether drives of `profile` have read-ahead.
 pub fn reads_ahead(profile: &DriveProfile) -> bool {
     let choice = profile.scheme("read_ahead");
-    choice.is_some_and(|c| c.scheme.role != Role::Null)
+    choice.is_some_and(|c| c.scheme.role != Role::Baseline)
 }
 
 /// Hit rate of the read cache, over slots read that were no longer in the write buffer.

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// Options as written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     pub global: Map<String, Value>,

@@ -17,6 +17,7 @@ pub mod calibration;
 mod fio;
 pub mod front;
 mod job_options;
+mod memory;
 pub mod modes;
 pub mod phases;
 mod refresh;
@@ -39,7 +40,6 @@ use crate::simulate::Outcome;
 
 /// Commit that this crate was built from, with a mark if the work tree had changes.
 pub const COMMIT: &str = env!("FIRSTREAD_COMMIT");
-/// Its version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Both, as in `0.1.0 (df55878cfbc5)`.
 pub const BUILD: &str = concat!(
@@ -247,12 +247,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     if let Some(areas) = areas::json(outcome) {
         value["areas"] = areas;
     }
-    let buffers = outcome.stats.write_buffers;
+    let buffers = &outcome.stats.write_buffers;
     if buffers.of_schemes_bytes > 0 {
-        value["write_buffer"] = json!({
-            "bytes": buffers.bytes,
-            "of_schemes_bytes": buffers.of_schemes_bytes,
-        });
+        value["write_buffer"] = memory::json(buffers);
     }
     if let Some(bytes) = outcome.future_bytes {
         value["future"] = json!({ "bytes": bytes });

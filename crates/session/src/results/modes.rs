@@ -52,7 +52,6 @@ pub fn are_mixed(outcome: &Outcome) -> bool {
 /// What a mode came to in a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OfMode {
-    /// The mode.
     pub mode: CellMode,
     /// Superblocks in it, at the start and at the end.
     pub superblocks: [u32; 2],

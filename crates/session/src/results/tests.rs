@@ -3,10 +3,11 @@
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{CellMode, Ns, SuperblockId};
 use firstread_drive::profile::Override;
-use firstread_drive::stats::{Depths, OfArea, Wear};
+use firstread_drive::stats::{Depths, OfRegion, Wear};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::log::{Record, What};
-use firstread_firmware::observe::{Counters, FrontEndCounters, LowEntry, RETRY_BINS, Room};
+use firstread_firmware::observe::{Counters, FrontEndCounters, RETRY_BINS, Room};
+use firstread_firmware::policy::area::Entry;
 
 use super::*;
 use crate::setup::Simulation;
@@ -38,6 +39,74 @@ fn number(value: &Value) -> f64 {
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9 * b.abs().max(1.0)
+}
+
+/// The lines of each stream and those that streams of schemes share are all that the write buffers have.
+#[test]
+fn formula_write_buffers_of_streams_add_up() {
+    let few = ["schemes.wear=static"];
+    let many = [
+        "schemes.wear=progressive-hot",
+        "schemes.refresh=lightweight",
+        "schemes.area=differential",
+        "dram.map_cache=256KiB",
+    ];
+    let of_few: (&[&str], &[&str]) = (&["host", "moves"], &["cold"]);
+    let of_many: (&[&str], &[&str]) = (
+        &["host", "moves", "map"],
+        &["refreshed", "cold", "read_often", "low"],
+    );
+    for (set, (own, declared)) in [(&few[..], of_few), (&many, of_many)] {
+        let (setup, outcome) = short_run("bench-4g", set, READS);
+        let result = result(&setup, &outcome, false);
+        let memory = &result["firstread"]["write_buffer"];
+        let streams = memory["streams"].as_object().unwrap();
+        assert_eq!(streams.keys().collect::<Vec<_>>(), [own, declared].concat());
+        let geometry = &setup.profile.geometry;
+        let line = geometry.slots_per_stripe() * u32::from(setup.profile.mode.bits());
+        let line = u64::from(line) * u64::from(geometry.slot_bytes);
+        let lines = |n: u64| json!({ "lines": n, "bytes": n * line });
+        for (name, of) in streams {
+            let n = if own.contains(&name.as_str()) { 3 } else { 1 };
+            assert_eq!(*of, lines(n), "{name}");
+        }
+        assert_eq!(memory["shared"], lines(2));
+        let bytes = |of: &Value| of["bytes"].as_u64().unwrap();
+        let all = streams.values().chain([&memory["shared"]]);
+        assert_eq!(all.map(bytes).sum::<u64>(), bytes(memory));
+        let of_schemes = declared.iter().map(|name| &streams[*name]);
+        let of_schemes = of_schemes.chain([&memory["shared"]]);
+        assert_eq!(
+            of_schemes.map(bytes).sum::<u64>(),
+            memory["of_schemes_bytes"].as_u64().unwrap()
+        );
+    }
+    let (setup, outcome) = short_run("bench-4g", &["schemes.wear=none"], READS);
+    let result = result(&setup, &outcome, false);
+    assert_eq!(result["firstread"].get("write_buffer"), None);
+}
+
+/// What an option of the drive switches off of a scheme stands in a result's notes.
+#[test]
+fn formula_notes_name_what_is_switched_off() {
+    let notes_of = |set: &[&str]| {
+        let set = set.iter().map(|text| Override::parse(text).unwrap());
+        let simulation = Simulation {
+            drive: "ct-qlc".into(),
+            set: set.collect(),
+            ..Simulation::of(Input::job_file("j", READS.to_owned()).unwrap())
+        };
+        notes(&simulation.setup().unwrap())
+    };
+    let area = "schemes.area=differential";
+    let off = notes_of(&[area, "dram.write_cache=volatile"]);
+    assert_eq!(off.as_array().map(Vec::len), Some(1), "{off}");
+    let says = off[0].as_str().unwrap();
+    assert!(
+        says.starts_with("area=differential: ") && says.contains("`dram.write_cache`"),
+        "{says}"
+    );
+    assert_eq!(notes_of(&[area]), json!([]));
 }
 
 /// A thousand page reads in three modes, two of them with superblocks.
@@ -180,7 +249,7 @@ fn sequence_modes_are_mixed_where_one_existed_or_was_made() {
     assert!(modes::are_mixed(&outcome));
 }
 
-/// What the high wearing area has is the whole less what the low one has.
+/// Each area has what its region counts.
 #[test]
 fn formula_areas_of_counts_by_hand() {
     let (setup, mut outcome) = short_run("bench-4g", &[], READS);
@@ -189,27 +258,28 @@ fn formula_areas_of_counts_by_hand() {
     c.page_reads_by_mode = [100, 200, 300, 400];
     c.page_retries_by_mode = [10, 20, 30, 40];
     c.page_read_ns_by_mode = [1_000_000, 2_000_000, 3_000_000, 4_000_000];
-    (c.page_reads_in_low, c.page_retries_in_low) = (250, 75);
-    c.page_read_ns_in_low = 1_000_000;
-    (c.erases, c.erases_in_low) = (50, 20);
-    c.slots_into_low = [1, 2, 4, 8, 16, 32, 64];
-    (c.low_over_budget, c.superblocks_returned) = (3, 4);
+    c.page_reads_by_region = [750, 250, 0, 0];
+    c.page_retries_by_region = [25, 75, 0, 0];
+    c.page_read_ns_by_region = [9_000_000, 1_000_000, 0, 0];
+    (c.erases, c.erases_by_region) = (50, [30, 20, 0, 0]);
+    c.slots_entered = [1, 2, 4, 8, 16, 32, 64];
+    (c.migrations_over_budget, c.superblocks_emptied_for_room) = (3, 4);
     (c.superblocks_compacted, c.opened_elsewhere) = (5, 6);
-    c.writes_refused_at_bound = 7;
+    c.writes_refused = 7;
     c.slots_moved_by[Owner::Migration as usize] = 2;
-    c.slots_moved_by[Owner::Return as usize] = 13;
+    c.slots_moved_by[Owner::MakeRoom as usize] = 13;
     let wear = |mean| Wear {
         min: 1,
         mean,
         p99: 3,
         max: 4,
     };
-    let area = |superblocks, wear| OfArea {
+    let area = |superblocks, wear| OfRegion {
         superblocks,
         valid_slots: 77,
         wear,
     };
-    outcome.stats.areas = Some([area(10, Some(wear(2.5))), area(20, None)]);
+    outcome.stats.regions = vec![area(10, Some(wear(2.5))), area(20, None)];
     let of = areas::json(&outcome).unwrap();
     assert_eq!(
         of["by_area"]["high"],
@@ -233,7 +303,7 @@ fn formula_areas_of_counts_by_hand() {
         (&low["pe_cycles"], &low["page_read_mean_us"]),
         (&Value::Null, &4.0.into())
     );
-    assert_eq!(of["entered_slots"][LowEntry::Stay.name()], 64);
+    assert_eq!(of["entered_slots"][Entry::Stay.name()], 64);
     for (key, n) in [
         ("over_budget", 3),
         ("superblocks_returned", 4),

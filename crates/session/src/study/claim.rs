@@ -25,7 +25,6 @@ pub struct Claim {
     pub published: String,
     /// What would falsify a claim without a published number.
     pub falsified_by: Option<String>,
-    /// Its unit.
     pub unit: String,
     /// Lowest and highest value that reproduces it.
     pub band: Option<[f64; 2]>,
@@ -62,11 +61,9 @@ pub struct Claim {
     expecting = "a table with version, measured, verdict and why"
 )]
 pub struct Before {
-    /// The version.
     pub version: String,
     /// Its number with unit, as it was printed; empty if there was none.
     pub measured: String,
-    /// Its verdict.
     pub verdict: String,
     /// What made the difference.
     pub why: String,
@@ -81,7 +78,6 @@ pub struct Before {
 pub struct Also {
     /// What it says, in words.
     pub says: String,
-    /// Its unit.
     pub unit: String,
     /// Lowest and highest value with which it holds.
     pub band: [f64; 2],
@@ -123,7 +119,6 @@ pub struct Open {
 pub struct FromFact {
     /// Name of the fact.
     pub name: String,
-    /// Of this variant.
     pub variant: String,
     /// The number is that of this variant over it.
     pub over: Option<String>,
@@ -165,7 +160,6 @@ pub struct FromPoints {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The metric itself.
     #[default]
     Value,
     /// Point / partner.
@@ -216,14 +210,10 @@ impl Kind {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// There is one.
     #[default]
     One,
-    /// Their mean.
     Mean,
-    /// The highest.
     Max,
-    /// The lowest.
     Min,
     /// Their standard deviation (% of their mean): over workload seeds, of repetitions on one drive.
     Deviation,

@@ -19,9 +19,7 @@ pub enum Dimension {
     Workload,
     /// Powered time since the fill.
     Age,
-    /// Temperature (°C).
     Temperature,
-    /// P/E cycles.
     PeCycles,
     /// Time without power after that.
     Unpowered,

@@ -26,7 +26,6 @@ pub enum StudyError {
         "`{metric}` is a metric of {of}, and the points here are {points}: see `firstread list metrics`"
     )]
     OtherSource {
-        /// The metric.
         metric: String,
         /// What it is of.
         of: &'static str,
@@ -35,12 +34,7 @@ pub enum StudyError {
     },
     /// A name that two have.
     #[error("{what} `{id}` is there twice")]
-    Twice {
-        /// What it names.
-        what: &'static str,
-        /// The name.
-        id: String,
-    },
+    Twice { what: &'static str, id: String },
     /// A value of the quick form that the full form lacks.
     #[error("`{0}` is in the quick form alone")]
     QuickAlone(String),
@@ -74,9 +68,7 @@ pub enum StudyError {
         "{dimension} `{value}` has no place on an axis with `log_x`, which takes numbers above zero"
     )]
     NoPlace {
-        /// The coordinate.
         dimension: &'static str,
-        /// Its value.
         value: String,
     },
     /// A coordinate has no value. Holds its name.
@@ -117,7 +109,6 @@ pub enum StudyError {
         band[0], band[1]
     )]
     NoEffectPasses {
-        /// Its ends.
         band: [String; 2],
         /// The number where there is no effect.
         none: String,
@@ -125,7 +116,6 @@ pub enum StudyError {
     /// A claim of no effect has a band that no effect is not in.
     #[error("`claims = \"no-effect\"`, but the band {} to {} has no {none} in it", band[0], band[1])]
     NoEffectMisses {
-        /// Its ends.
         band: [String; 2],
         /// The number where there is no effect.
         none: String,
@@ -156,7 +146,6 @@ pub enum StudyError {
     DefaultApart {
         /// Phases or grid.
         of: &'static str,
-        /// The coordinate.
         dimension: &'static str,
         /// Its value at the default point.
         value: String,
@@ -173,7 +162,6 @@ pub enum StudyError {
         "experiment `{experiment}` has {drives} drives (`repetitions.full`), and a claim takes {fewest}; give it more, or say why not with `few_drives = \"...\"` there"
     )]
     FewDrives {
-        /// The experiment.
         experiment: String,
         /// Its drives in the full form.
         drives: u64,
@@ -209,9 +197,7 @@ pub enum StudyError {
         values.join(", ")
     )]
     NoValue {
-        /// The experiment.
         experiment: String,
-        /// The coordinate.
         dimension: &'static str,
         /// The value asked for.
         value: String,

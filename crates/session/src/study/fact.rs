@@ -19,7 +19,6 @@ pub struct Fact {
     of: fn(&Footprint, usize) -> f64,
 }
 
-/// All facts.
 pub const FACTS: &[Fact] = &[
     Fact {
         name: "active_table_bytes",

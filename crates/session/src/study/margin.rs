@@ -22,7 +22,6 @@ use crate::setup::profile;
 pub struct Population<'a> {
     experiment: &'a Experiment,
     cells: Cells,
-    /// Its conditions.
     at: Vec<Coordinates>,
     seed: u64,
 }

@@ -30,10 +30,8 @@ pub struct Choices {
     pub in_band: f64,
 }
 
-/// One of them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
-    /// Its coordinates.
     pub at: String,
     /// The claim's numbers, part by part.
     pub numbers: Vec<f64>,

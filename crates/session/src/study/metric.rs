@@ -5,7 +5,8 @@ use firstread_core::sensing::SafeSense;
 use firstread_drive::stats::{Report, Wear};
 use firstread_drive::{Cause, Ended};
 use firstread_firmware::ftl::Owner;
-use firstread_firmware::observe::{Area, Counters};
+use firstread_firmware::observe::{Counters, RegionId};
+use firstread_firmware::policy::area::{AREAS, HIGH, LOW};
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
@@ -38,9 +39,7 @@ const FEWEST_BEYOND: u64 = 10;
 /// What the numbers of a point are taken from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Simulated requests.
     Runs,
-    /// Lives of drives.
     Lives,
     /// The cells of a population of chips.
     Margins,
@@ -60,7 +59,6 @@ pub struct Metric {
 /// A metric, and how it is found.
 #[derive(Debug)]
 pub struct Measure<F: 'static> {
-    /// Its names.
     pub metric: Metric,
     of: F,
 }
@@ -166,7 +164,7 @@ metrics! {
         let requests = (all.read.count() + all.write.count()).max(1) as f64;
         low(o, |_| Some(100.0 * moved(o, Owner::Migration)? / requests))
     };
-    "moved_return_slots", "Returned from the low wearing area", |_, o| low(o, |_| moved(o, Owner::Return));
+    "moved_return_slots", "Returned from the low wearing area", |_, o| low(o, |_| moved(o, Owner::MakeRoom));
     "low_entered_slots", "Entered the low wearing area (mapping units)", |_, o| low(o, |_| Some(entered(o) as f64));
     "low_read_percent", "Page reads in the low wearing area (%)", |_, o| low(o, |[_, low]| Some(100.0 * low.reads.share?));
     "low_read_us", "Page read in the low wearing area, mean (us)", |_, o| low(o, |[_, low]| low.reads.mean_us);
@@ -233,17 +231,17 @@ metrics! {
     "scheme_moved_per_written", "Moved by a scheme per unit", |_, o| moved_in_life(o, Owner::Scheme);
     "rewrite_moved_per_written", "Written again per unit written", |_, o| moved_in_life(o, Owner::Rewrite);
     "migration_moved_per_written", "Migrated per unit written", |_, o| moved_in_life(o, Owner::Migration);
-    "return_moved_per_written", "Returned per unit written", |_, o| moved_in_life(o, Owner::Return);
+    "return_moved_per_written", "Returned per unit written", |_, o| moved_in_life(o, Owner::MakeRoom);
     "moved_per_written", "Moved per unit written", |_, o| Some(o.lived.moved.iter().sum());
     "end_pe_mean", "Mean P/E at the end", |_, o| end_wear(o, |wear| wear.mean);
     "end_pe_p99", "P99 of P/E at the end", |_, o| end_wear(o, |wear| wear.p99.into());
     "end_pe_max", "Highest P/E at the end", |_, o| end_wear(o, |wear| wear.max.into());
-    "high_end_pe_mean", "High area: mean P/E at end", |_, o| end_of(o, Area::High, |area| area.mean);
-    "high_end_pe_p99", "High area: P99 of P/E at end", |_, o| end_of(o, Area::High, |area| area.p99.into());
-    "high_end_pe_max", "High area: highest P/E at end", |_, o| end_of(o, Area::High, |area| area.max.into());
-    "low_end_pe_mean", "Low area: mean P/E at end", |_, o| end_of(o, Area::Low, |area| area.mean);
-    "low_end_pe_p99", "Low area: P99 of P/E at end", |_, o| end_of(o, Area::Low, |area| area.p99.into());
-    "low_end_pe_max", "Low area: highest P/E at end", |_, o| end_of(o, Area::Low, |area| area.max.into());
+    "high_end_pe_mean", "High area: mean P/E at end", |_, o| end_of(o, HIGH, |area| area.mean);
+    "high_end_pe_p99", "High area: P99 of P/E at end", |_, o| end_of(o, HIGH, |area| area.p99.into());
+    "high_end_pe_max", "High area: highest P/E at end", |_, o| end_of(o, HIGH, |area| area.max.into());
+    "low_end_pe_mean", "Low area: mean P/E at end", |_, o| end_of(o, LOW, |area| area.mean);
+    "low_end_pe_p99", "Low area: P99 of P/E at end", |_, o| end_of(o, LOW, |area| area.p99.into());
+    "low_end_pe_max", "Low area: highest P/E at end", |_, o| end_of(o, LOW, |area| area.max.into());
     "bad_percent", "Bad blocks at the end (%)", |_, o| Some(100.0 * o.lived.last().bad_share);
     "retired_superblocks", "Superblocks retired at the end", |_, o| Some(o.lived.last().retired.into());
     "life_low_read_percent", "Reads in the low area (%)", |_, o| Some(100.0 * o.lived.low_read_share.unwrap_or(0.0));
@@ -309,9 +307,10 @@ fn end_wear(o: &LifeOutcome, of: fn(&Wear) -> f64) -> Option<f64> {
 }
 
 /// A number of the wear of an area at the end of a life. None of a drive without areas.
-fn end_of(o: &LifeOutcome, area: Area, of: fn(&AreaWear) -> f64) -> Option<f64> {
+fn end_of(o: &LifeOutcome, area: RegionId, of: fn(&AreaWear) -> f64) -> Option<f64> {
     let wear = &o.lived.last().wear;
-    wear.iter().find(|w| w.name == area.name()).map(of)
+    let (_, name) = AREAS[area.index()];
+    wear.iter().find(|w| w.name == name).map(of)
 }
 
 /// A time of the reads of a stage (us). None where there was no probe.
@@ -357,7 +356,7 @@ fn of_mode(s: &Setup, o: &Outcome, mode: CellMode, of: fn(&OfMode) -> Option<f64
 }
 
 /// A number of the areas, on a drive that has them.
-fn low(o: &Outcome, of: impl Fn(&[InRun; Area::COUNT]) -> Option<f64>) -> Option<f64> {
+fn low(o: &Outcome, of: impl Fn(&[InRun; AREAS.len()]) -> Option<f64>) -> Option<f64> {
     of(&areas(o)?)
 }
 
@@ -414,7 +413,6 @@ impl Metric {
 }
 
 impl Source {
-    /// All of them.
     pub const ALL: [Source; 4] = [Source::Runs, Source::Lives, Source::Margins, Source::Pairs];
 
     /// As lists of metrics have it.

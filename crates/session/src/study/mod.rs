@@ -56,7 +56,6 @@ pub struct Named {
     pub given: String,
     /// That of a shipped one, or of its file without its ending.
     pub name: String,
-    /// The study.
     pub study: Study,
 }
 
@@ -182,6 +181,18 @@ mod tests {
             format!("{error:#}").contains("nearest is `wear`"),
             "{error:#}"
         );
+    }
+
+    /// Another number of drives is that of each experiment, in both forms, but where the experiment says why it has few.
+    #[test]
+    fn formula_experiments_that_say_why_they_have_few_drives_keep_them() {
+        let few = SMALL.replacen("repetitions", "few_drives = \"a test\"\nrepetitions", 1);
+        for (text, drives) in [(SMALL, [9, 9]), (&few, [5, 1])] {
+            let mut study = Study::parse("t", text).unwrap();
+            study.over_drives(9);
+            let of = study.experiments[0].repetitions;
+            assert_eq!([of.full, of.quick], drives);
+        }
     }
 
     #[test]

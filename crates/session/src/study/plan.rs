@@ -136,9 +136,7 @@ fn open(load: &Load, name: &str, folder: Option<&Path>) -> Result<Found, Error> 
 pub struct Point<'a> {
     /// What it is a point of.
     pub experiment: &'a Experiment,
-    /// Its drive.
     pub variant: &'a Variant,
-    /// Where it lies.
     pub at: Coordinates,
     /// Its simulation, with its name in progress bars and in the store.
     pub run: matrix::Point,

@@ -17,7 +17,6 @@ pub struct Estimate {
     pub mean: f64,
     /// Half of the interval.
     pub half: Option<f64>,
-    /// How many drives.
     pub drives: usize,
 }
 

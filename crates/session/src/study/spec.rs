@@ -19,7 +19,6 @@ use crate::error::Error;
 use crate::input::Example;
 use crate::life::{Terms, Until, Years};
 
-/// A study.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields, expecting = "a study")]
 pub struct Study {
@@ -66,16 +65,12 @@ pub struct Study {
 pub struct Correlation {
     /// Its name, short.
     pub id: String,
-    /// Its title.
     pub title: String,
     /// Where a paper has it, and how this differs.
     #[serde(default)]
     pub paper: String,
-    /// Whose chips.
     pub variant: String,
-    /// Their temperature (°C).
     pub temperature: String,
-    /// P/E cycles.
     pub pe_cycles: String,
     /// Times since programming.
     pub age: Vec<String>,
@@ -110,7 +105,6 @@ pub struct Knob {
     pub what: String,
     /// How it is settled.
     pub value: String,
-    /// Why so.
     pub why: String,
 }
 
@@ -163,10 +157,8 @@ pub struct Experiment {
     /// What came of it, in words, once it has run.
     #[serde(default)]
     pub found: String,
-    /// Names of variants.
     #[serde(deserialize_with = "values")]
     pub variants: Vec<String>,
-    /// Names of workloads.
     #[serde(default, deserialize_with = "values")]
     pub workloads: Vec<String>,
     /// Without a run, from the cells of a population of chips: there are no workloads and requests then.
@@ -174,10 +166,8 @@ pub struct Experiment {
     /// Powered ages after the fill; of cells, of their data.
     #[serde(default = "a_day", deserialize_with = "values")]
     pub age: Vec<String>,
-    /// Temperatures (°C).
     #[serde(default = "warm", deserialize_with = "values")]
     pub temperature: Vec<String>,
-    /// P/E cycles.
     #[serde(default = "by_kind", deserialize_with = "values")]
     pub pe_cycles: Vec<String>,
     /// Times without power after that.
@@ -335,16 +325,13 @@ fn one_workload() -> Vec<String> {
 /// has less than the first (%). Variants that are no key are not drawn.
 pub type Reductions = BTreeMap<String, String>;
 
-/// A published reduction.
 #[derive(Deserialize, Debug)]
 #[serde(
     deny_unknown_fields,
     expecting = "a table with metric, value, band and at"
 )]
 pub struct Published {
-    /// Of this metric.
     pub metric: String,
-    /// The number (%).
     pub value: f64,
     /// Lowest and highest value (%) that counts as the same number, as the claim of it has it.
     pub band: [f64; 2],

@@ -13,7 +13,6 @@ use super::spec::Study;
 pub enum Ruling {
     /// All its numbers are in their bands.
     Reproduced,
-    /// One is not.
     Missed,
     /// It comes out either way by a choice that the paper leaves open.
     Undetermined,
@@ -53,7 +52,6 @@ pub struct Part<'a> {
     pub says: &'a str,
     /// The metric, or the fact.
     pub metric: &'a str,
-    /// Its unit.
     pub unit: &'a str,
     /// Lowest and highest value with which it holds.
     pub band: [f64; 2],
@@ -89,7 +87,6 @@ impl<'a> Verdict<'a> {
 /// The verdict on a claim.
 #[derive(Debug)]
 pub struct Verdict<'a> {
-    /// The claim.
     pub claim: &'a Claim,
     /// Its numbers; none for what is not measured.
     pub parts: Vec<Part<'a>>,
@@ -243,25 +240,18 @@ fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Know
     format!("{metric}: {why}")
 }
 
-/// Verdicts counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tally {
-    /// Reproduced.
     pub reproduced: usize,
-    /// Missed.
     pub missed: usize,
-    /// Undetermined.
     pub undetermined: usize,
-    /// Not comparable.
     pub not_comparable: usize,
 }
 
 /// Checks of consistency counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Checks {
-    /// In the band.
     pub in_band: usize,
-    /// Not in it.
     pub out_of_band: usize,
     /// Not measured in this form of the study.
     pub not_measured: usize,
@@ -270,7 +260,6 @@ pub struct Checks {
 /// Verdicts counted by what they tell.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
-    /// On published rows.
     pub published: Tally,
     /// On what no paper claims.
     pub ours: Tally,
@@ -281,7 +270,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Counts `verdicts`.
     pub fn of(verdicts: &[Verdict<'_>]) -> Totals {
         let mut totals = Totals::default();
         for verdict in verdicts {

@@ -1,7 +1,8 @@
 //! Axis `area` on a whole drive: what it gives where low wear means few retries, and that it is heat that gives it.
 
 use firstread_drive::{Drive, DriveError, DriveState, LastSuperblocks, RunStats, StateError};
-use firstread_firmware::observe::Area;
+use firstread_firmware::observe::RegionId;
+use firstread_firmware::policy::area::{HIGH, LOW};
 use firstread_testkit::{SMALL_BLOCKS, profile, run, voltages};
 
 /// The paper's cells: retries by wear alone.
@@ -44,7 +45,10 @@ fn retries(stats: &RunStats) -> (f64, f64) {
     let c = &stats.counters;
     let pages = c.page_reads_by_mode.iter().sum::<u64>() as f64;
     let retries = c.page_retries_by_mode.iter().sum::<u64>() as f64;
-    (retries / pages, c.page_reads_in_low as f64 / pages)
+    (
+        retries / pages,
+        c.page_reads_by_region[LOW.index()] as f64 / pages,
+    )
 }
 
 /// Reads take fewer retries, because most of them are of the low wearing area. Where each page is shown the heat of
@@ -55,14 +59,11 @@ fn model_areas_gain_by_the_heat_of_their_pages() {
     assert_eq!(in_low, 0.0);
     let gain = |own: &[&str]| {
         let stats = of(own);
-        let [high, low] = stats.areas.unwrap();
+        let [high, low] = [HIGH, LOW].map(|area| stats.regions[area.index()]);
         let (high, low) = (high.wear.unwrap(), low.wear.unwrap());
         assert!(high.mean >= 700.0 && low.mean < 330.0, "{high:?} {low:?}");
         let (few, share) = retries(&stats);
-        println!(
-            "{own:?}: {few:.2} of {one:.2} retries, {share:.3} of reads in {}",
-            Area::Low.name()
-        );
+        println!("{own:?}: {few:.2} of {one:.2} retries, {share:.3} of reads in LWA");
         1.0 - few / one
     };
     let oracle = gain(&[ORACLE]);
@@ -84,21 +85,21 @@ fn formula_a_fill_fills_the_low_area() {
     let set = [SMALL_BLOCKS, STAGES, &[DWR]].concat();
     let drive = firstread_testkit::drive(profile("dwr-256g", &set), &worn_apart(), 1);
     let blocks = drive.blocks();
-    let free = |area: Area| {
-        let rows = blocks.in_area(area).iter();
+    let free = |area: RegionId| {
+        let rows = blocks.in_region(area).iter();
         rows.filter(|(_, row)| row.usage == SuperblockUse::Free)
             .count()
     };
-    assert_eq!(free(Area::Low), 2);
-    assert!(free(Area::High) >= 3, "{}", free(Area::High));
-    let wear = |area: Area| {
+    assert_eq!(free(LOW), 2);
+    assert!(free(HIGH) >= 3, "{}", free(HIGH));
+    let wear = |area: RegionId| {
         blocks
-            .in_area(area)
+            .in_region(area)
             .iter()
             .map(|(_, row)| row.pe_cycles)
             .max()
     };
-    assert_eq!((wear(Area::High), wear(Area::Low)), (Some(700), Some(300)));
+    assert_eq!((wear(HIGH), wear(LOW)), (Some(700), Some(300)));
 }
 
 /// Superblocks that are bad from the factory are the last ones, and the low wearing area has to be large enough without

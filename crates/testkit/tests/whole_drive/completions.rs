@@ -22,7 +22,6 @@ const MANY_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumb
 const HOT_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\n\
     random_distribution=zipf:1.2\nio_size=937m\n[w]\nrw=randwrite\nbs=64k\niodepth=1\nnorandommap\n\
     number_ios=3000\nthinktime=1000\n";
-/// Reads beside writes.
 const MIXED: &str =
     "[j]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=16\nnorandommap\nnumber_ios=4000\n";
 /// Overwrites that clean a drive of 256 MiB a hundred times and more.

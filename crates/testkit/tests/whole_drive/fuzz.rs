@@ -105,7 +105,6 @@ fn requests(jobs: &[JobSpec], capacity: u64, seed: u64) -> Option<u64> {
 #[derive(Clone, Debug)]
 struct Setting {
     scheme: &'static str,
-    /// Whether cells err.
     modelled: bool,
     age_h: u64,
     pe_cycles: u32,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
-use firstread_core::params::{Axis, Need, ParamKind, Scheme};
+use firstread_core::params::{Axis, Need, ParamKind, Role, Scheme};
 use firstread_core::{CellMode, HostOp, Ns, Stream, SuperblockId};
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::tables::DriveTables;
@@ -20,7 +20,6 @@ use firstread_firmware::policy::AXES;
 use firstread_testkit::{profile, voltages};
 use firstread_workload::TraceRecord;
 
-/// A configuration.
 #[derive(Debug)]
 struct Swarm {
     set: Vec<String>,
@@ -310,6 +309,8 @@ struct Met {
     cuts_of_conversions: u64,
     /// Schemes that ran, as `axis=name`.
     schemes: BTreeSet<String>,
+    /// Cuts of recoveries, by pair of schemes that move data.
+    pairs: BTreeMap<(String, String), u64>,
 }
 
 impl Met {
@@ -339,6 +340,21 @@ impl Met {
             let ran = self.schemes.contains(&scheme) || are_named();
             assert!(ran, "no seed draws {scheme}");
         }
+        for pair in moving_pairs() {
+            let cuts = self.pairs.get(&pair).copied().unwrap_or(0);
+            let was_cut = cuts > 0 || are_named();
+            assert!(
+                was_cut,
+                "no recovery with {} and {} was cut",
+                pair.0, pair.1
+            );
+        }
+    }
+
+    /// The pair of schemes that move data whose recoveries were cut least often.
+    fn least_cut_pair(&self) -> Option<(u64, (String, String))> {
+        let cuts = |pair: &(String, String)| self.pairs.get(pair).copied().unwrap_or(0);
+        moving_pairs().map(|pair| (cuts(&pair), pair)).min()
     }
 
     /// All seeds together must have met each of `these`; those that the environment names need not.
@@ -346,6 +362,22 @@ impl Met {
         println!("{self:?}");
         assert!(are_named() || these.iter().all(|&n| n > 0), "{self:?}");
     }
+}
+
+/// All pairs of schemes of two axes that move data, baselines apart.
+fn moving_pairs() -> impl Iterator<Item = (String, String)> {
+    const MOVING: [&str; 5] = ["gc_victim", "wear", "area", "cell_mode", "refresh"];
+    let axes = AXES.iter().filter(|axis| MOVING.contains(&axis.name));
+    let schemes = axes.enumerate().flat_map(|(i, axis)| {
+        let moving = axis.schemes.iter().filter(|s| s.role != Role::Baseline);
+        moving.map(move |s| (i, format!("{}={}", axis.name, s.name)))
+    });
+    let schemes: Vec<_> = schemes.collect();
+    let pairs = schemes.clone().into_iter().flat_map(move |(i, one)| {
+        let others = schemes.clone().into_iter().filter(move |(j, _)| i < *j);
+        others.map(move |(_, other)| (one.clone(), other))
+    });
+    pairs
 }
 
 /// The voltage tables of the chip of `profile`, which depend on the modes alone here and take long to
@@ -409,6 +441,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     let stream = Stream::new(seed).named("host");
     let fail = |e: &dyn Error| -> ! { panic!("seed {seed}: {e}") };
     met.schemes.extend(swarm.schemes.iter().cloned());
+    let cut_before = met.cuts_of_recovery;
     for round in 0..rounds {
         let s = stream.at(round);
         let is_cut = s.at(0).below(100) < swarm.cuts;
@@ -484,7 +517,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         let ran = host.run(&mut drive, &mut |_| {});
         let stats = ran.unwrap_or_else(|e| fail(&e));
         met.requests += stats.requests;
-        met.write_protected += stats.counters.writes_refused_at_bound;
+        met.write_protected += stats.counters.writes_refused;
         met.moved += stats.counters.slots_moved;
         met.refreshed += stats.counters.slots_refreshed;
         met.superblocks_refreshed += stats.counters.superblocks_refreshed;
@@ -507,6 +540,12 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         if stats.ended != Ended::Completed {
             met.ended += 1;
             break;
+        }
+    }
+    let cuts = met.cuts_of_recovery - cut_before;
+    for (one, other) in moving_pairs() {
+        if [&one, &other].iter().all(|s| swarm.schemes.contains(s)) {
+            *met.pairs.entry((one, other)).or_default() += cuts;
         }
     }
     let bad = drive.counters().since(&bad_at_first);
@@ -666,6 +705,7 @@ fn powerloss_long_swarm_of_drives_keeps_every_version() {
         met.cuts_of_rebuilds,
         met.cuts_of_conversions,
     ]);
+    println!("least often cut twice: {:?}", met.least_cut_pair());
     met.check_schemes();
 }
 

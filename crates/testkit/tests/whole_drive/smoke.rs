@@ -58,7 +58,7 @@ fn smoke_every_drive_runs_every_scheme() {
                 }
                 // Cells without voltages are for reads that walk the factory's table, and for nothing after it.
                 let of_reads = ["read_levels", "retry", "read_recovery"].contains(&axis.name);
-                if !shipped.cells.have_voltages() && of_reads && scheme.role != Role::Null {
+                if !shipped.cells.have_voltages() && of_reads && scheme.role != Role::Baseline {
                     set.push("cells=modelled".into());
                 }
                 let mut tables = tables.clone();

@@ -2,7 +2,7 @@
 
 use super::error::ValueError;
 use super::value::{MAX_BYTES, Value, fill_shares};
-use crate::error::{Place, WorkloadError};
+use crate::error::{Location, WorkloadError};
 use crate::job::{
     Arrivals, Distribution, ExitWhat, Extent, Flow, JobSpec, LatencyTarget, Modifier, Operations,
     Rate, Sizes, Strides, Think, Zone,
@@ -47,7 +47,7 @@ pub(super) const MAX_JOBS: u64 = 4096;
 const MAX_RATE: u64 = 1 << 50;
 
 impl Draft {
-    pub(super) fn new(place: Place, name: &str, section: u32) -> Draft {
+    pub(super) fn new(place: Location, name: &str, section: u32) -> Draft {
         let mut job = JobSpec::new(name);
         job.place = place;
         job.section = section;

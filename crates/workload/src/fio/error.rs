@@ -1,4 +1,5 @@
 //! What is wrong with a job file.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use thiserror::Error;
 
@@ -42,7 +43,6 @@ pub enum SyntaxError {
 /// Why an option cannot take a value.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ValueError {
-    /// There is none.
     #[error("a value is missing")]
     Missing,
     /// Text that is no number.
@@ -91,7 +91,6 @@ pub enum ValueError {
     Shares {
         /// What they are shares of.
         what: &'static str,
-        /// Their sum (%).
         sum: u32,
     },
     /// Zones are larger than the whole. Holds their sum (%).

@@ -23,7 +23,7 @@ pub use error::{SyntaxError, ValueError};
 
 use std::collections::BTreeMap;
 
-use crate::error::{Notice, Place, WorkloadError};
+use crate::error::{Location, Notice, WorkloadError};
 use crate::job::Workload;
 use crate::nearest::likely;
 use apply::{Draft, MAX_JOBS};
@@ -31,7 +31,6 @@ use options::OPTIONS;
 use row::{Effect, OptionRow};
 use value::Value;
 
-/// One `option=value` line.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: u64,
@@ -78,7 +77,7 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
     reader.close(section.take(), &mut global, &mut drafts)?;
     if drafts.is_empty() {
         return Err(WorkloadError::Syntax {
-            place: Place::whole(file),
+            place: Location::whole(file),
             why: SyntaxError::NoJob,
         });
     }
@@ -107,14 +106,14 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn syntax(&self, line: u64, why: SyntaxError) -> WorkloadError {
         WorkloadError::Syntax {
-            place: Place::line(self.file, line),
+            place: Location::line(self.file, line),
             why,
         }
     }
 
     fn notice(&mut self, line: u64, text: String) {
         self.notices.push(Notice {
-            place: Place::line(self.file, line),
+            place: Location::line(self.file, line),
             text,
         });
     }
@@ -141,7 +140,7 @@ impl<'a> Reader<'a> {
             return Err(self.syntax(number, SyntaxError::Include));
         }
         let row = options::find(name).ok_or_else(|| WorkloadError::UnknownOption {
-            place: Place::line(self.file, number),
+            place: Location::line(self.file, number),
             option: name.to_owned(),
             nearest: likely(
                 name,
@@ -173,7 +172,7 @@ impl<'a> Reader<'a> {
         };
         let row = own::OWN_OPTIONS.iter().find(|row| row.name == name);
         let row = row.ok_or_else(|| WorkloadError::UnknownOption {
-            place: Place::line(self.file, number),
+            place: Location::line(self.file, number),
             option: name.to_owned(),
             nearest: likely(name, own::OWN_OPTIONS.iter().map(|row| row.name)),
         })?;
@@ -201,12 +200,12 @@ impl<'a> Reader<'a> {
         }
         if name == "global" {
             // Values are checked here too, so that a wrong one is found even where no job follows.
-            let mut scratch = Draft::new(Place::line(self.file, number), name, 0);
+            let mut scratch = Draft::new(Location::line(self.file, number), name, 0);
             global.extend(own);
             self.apply(&mut scratch, global)?;
             return Ok(());
         }
-        let mut draft = Draft::new(Place::line(self.file, number), name, drafts.len() as u32);
+        let mut draft = Draft::new(Location::line(self.file, number), name, drafts.len() as u32);
         let lines: Vec<Line<'_>> = global.iter().chain(&own).copied().collect();
         self.apply(&mut draft, &lines)?;
         for text in draft.finish()? {
@@ -265,7 +264,7 @@ impl<'a> Reader<'a> {
                 }
                 Effect::Unsupported(why) => {
                     return Err(WorkloadError::UnsupportedOption {
-                        place: Place::line(self.file, line.number),
+                        place: Location::line(self.file, line.number),
                         option: line.row.name,
                         why,
                     });
@@ -277,7 +276,7 @@ impl<'a> Reader<'a> {
 
     fn bad_value(&self, line: &Line<'_>, why: ValueError) -> WorkloadError {
         WorkloadError::BadValue {
-            place: Place::line(self.file, line.number),
+            place: Location::line(self.file, line.number),
             option: line.row.name,
             value: line.text.unwrap_or("").to_owned(),
             why: Box::new(why),

@@ -4,7 +4,7 @@ use super::apply::Draft;
 use super::error::ValueError;
 use super::value::Value;
 
-/// One option.
+/// An option of a job file: what `firstread` makes of it, and what its help says.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionRow {
     /// Its name, as in fio.
@@ -13,7 +13,7 @@ pub struct OptionRow {
     pub aliases: &'static [&'static str],
     /// Shape of its value, with the unit of a number that has none.
     pub takes: &'static str,
-    /// Default.
+    /// Value of a job that does not name the option, as fio's manual page has it.
     pub default: &'static str,
     /// A value that it takes.
     pub example: &'static str,

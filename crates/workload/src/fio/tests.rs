@@ -48,7 +48,7 @@ fn golden_a_file_with_phases_clones_and_comments() {
     );
     let (fill, reader, writer) = (&w.jobs[0], &w.jobs[2], &w.jobs[4]);
     let mut expected = JobSpec::new("fill");
-    expected.place = Place::line("mixed.fio", 9);
+    expected.place = Location::line("mixed.fio", 9);
     expected.operations = Operations::Write;
     expected.sizes = [(); 3].map(|()| Sizes::Fixed(1 << 20));
     expected.iodepth = 8;
@@ -83,7 +83,7 @@ fn golden_a_file_with_phases_clones_and_comments() {
 #[test]
 fn a_section_alone_has_fios_defaults() {
     let mut expected = JobSpec::new("j");
-    expected.place = Place::line("test.fio", 1);
+    expected.place = Location::line("test.fio", 1);
     assert_eq!(job(""), expected);
 }
 

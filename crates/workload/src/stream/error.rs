@@ -1,4 +1,5 @@
 //! What is wrong with a job, however it was made.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use firstread_core::permutation::MAX_NUMBERS;
 use thiserror::Error;
@@ -80,7 +81,6 @@ pub enum JobError {
     Zone {
         /// Its number, from 1.
         number: usize,
-        /// What it does.
         fault: &'static str,
     },
     /// The drive is too small for a stand-in.
@@ -97,7 +97,6 @@ pub enum JobError {
          raise the target or lower latency_percentile"
     )]
     LatencyTarget {
-        /// The target (ns).
         target_ns: u64,
         /// What a request took (ns).
         took_ns: u64,

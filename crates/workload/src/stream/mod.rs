@@ -29,7 +29,7 @@ pub const SECTOR_BYTES: u64 = 512;
 /// One request of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What to do.
+    /// Read, write, trim or flush, by the job's `rw`.
     pub op: HostOp,
     /// First byte on the drive, a multiple of 512; 0 for a flush.
     pub offset_bytes: u64,

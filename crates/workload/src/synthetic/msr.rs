@@ -21,7 +21,7 @@
 
 use firstread_core::{HostOp, Stream};
 
-use crate::error::{Place, WorkloadError};
+use crate::error::{Location, WorkloadError};
 use crate::nearest::likely;
 use crate::stream::JobError;
 use crate::stream::{Permutation, exponential, unit};
@@ -32,9 +32,9 @@ use crate::trace::TraceRecord;
 pub struct StandIn {
     /// Its name, beginning with `synthetic-`.
     pub name: &'static str,
-    /// Reads.
+    /// Read requests of the slice.
     pub reads: u64,
-    /// Writes.
+    /// Write requests of the slice.
     pub writes: u64,
     /// Sectors of 512 B read.
     pub read_sectors: u64,
@@ -201,7 +201,7 @@ impl StandIn {
             })
     }
 
-    /// Requests in all.
+    /// Reads and writes of the slice together.
     pub const fn requests(&self) -> u64 {
         self.reads + self.writes
     }
@@ -230,7 +230,7 @@ impl StandIn {
         let needed = total * CHUNK_PAGES * PAGE_BYTES;
         if needed > capacity_bytes {
             return Err(WorkloadError::Job {
-                place: Place::whole(self.name),
+                place: Location::whole(self.name),
                 job: self.name.to_owned(),
                 why: JobError::Capacity {
                     needed_bytes: needed,

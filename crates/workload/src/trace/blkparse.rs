@@ -9,7 +9,6 @@ use super::text::{Fault, Fields, Raw, decimal, shown, whole};
 /// What a line is.
 #[derive(Debug)]
 pub(super) enum Line {
-    /// A request.
     Request(Raw),
     /// An event of another action, or a request without data.
     Other,

@@ -1,4 +1,5 @@
 //! What is wrong with a trace.
+#![allow(missing_docs, reason = "an error's message says what its values are")]
 
 use std::io;
 
@@ -50,7 +51,6 @@ pub enum ColumnsError {
         given.as_ref().map_or("needs its unit".to_owned(), |unit| format!("has no unit `{unit}`"))
     )]
     Unit {
-        /// The column.
         column: &'static str,
         /// As written.
         given: Option<String>,
@@ -92,7 +92,6 @@ pub enum InputError {
     /// Reading its first bytes failed.
     #[error("{0}")]
     Open(io::Error),
-    /// Reading failed.
     #[error("cannot be read: {0}")]
     Read(io::Error),
     /// Reading or decompressing gzip failed.
@@ -106,7 +105,6 @@ pub enum InputError {
 /// Why a Zstandard file cannot be decompressed.
 #[derive(Debug, Error)]
 pub enum ZstdError {
-    /// Reading failed.
     #[error("{0}")]
     Read(#[from] io::Error),
     /// A frame is no frame, or corrupt.
@@ -140,7 +138,6 @@ pub enum RecordError {
         given: usize,
         /// Columns of the format.
         names: Vec<&'static str>,
-        /// The line.
         line: String,
     },
     /// A line of blkparse is too short.
@@ -150,7 +147,6 @@ pub enum RecordError {
     BlkparseColumns {
         /// Columns of the line.
         given: usize,
-        /// The line.
         line: String,
     },
     /// A line of an I/O log has the columns of neither an action on a file nor a request.
@@ -165,7 +161,6 @@ pub enum RecordError {
         given: usize,
         /// Whether the log's version has times.
         timestamp: bool,
-        /// The line.
         line: String,
     },
     /// An I/O log begins with another line than its version.
@@ -177,15 +172,12 @@ pub enum RecordError {
     /// A field is none of the words that its column takes.
     #[error("`{field}` is not one of {}", words.join(", "))]
     Word {
-        /// The field.
         field: String,
-        /// The words.
         words: Vec<&'static str>,
     },
     /// A field is not what its column takes.
     #[error("`{field}` {fault}")]
     Field {
-        /// The field.
         field: String,
         /// What is wrong with it.
         fault: &'static str,
@@ -217,7 +209,6 @@ pub enum RecordError {
     /// A request is longer than a request can be.
     #[error("a request of {len_bytes} bytes; at most {most_bytes} are possible")]
     Length {
-        /// Its length (bytes).
         len_bytes: u64,
         /// The most that is possible (bytes).
         most_bytes: u64,
@@ -230,7 +221,6 @@ pub enum RecordError {
 /// Why a field is not the number that it should be. Holds the field as messages show it.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadNumber {
-    /// It is empty.
     #[error("is missing")]
     Missing,
     /// It has a decimal point.

@@ -37,7 +37,7 @@ pub(super) struct Shape<'a> {
     pub(super) more: bool,
 }
 
-/// A trace format.
+/// A trace format: a row of [`FORMATS`], from which detection, parsing and help come.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// Its name, to be given where detection fails or errs.
@@ -56,7 +56,7 @@ pub struct Format {
 /// One column or field.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What it holds.
+    /// What the column holds, as messages name it.
     pub name: &'static str,
     /// Its unit or values.
     pub unit: &'static str,

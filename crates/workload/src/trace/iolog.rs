@@ -10,7 +10,6 @@ use super::error::RecordError;
 use super::format::Separator;
 use super::text::{Fault, Fields, Raw, shown, whole};
 
-/// State between lines.
 #[derive(Debug, Default)]
 pub(super) struct Iolog {
     version: u8,

@@ -26,7 +26,7 @@ use std::io::Read;
 
 use firstread_core::HostOp;
 
-use crate::error::{Notice, Place, WorkloadError};
+use crate::error::{Location, Notice, WorkloadError};
 use crate::stream::SECTOR_BYTES;
 use format::{Layout, Role, Separator, Shape};
 use iolog::Iolog;
@@ -39,7 +39,7 @@ use vscsi::Version;
 pub struct TraceRecord {
     /// Time since the first record, divided by the replay speed, in ns. Never decreases.
     pub time_ns: u64,
-    /// What to do.
+    /// Read, write, trim or flush, as the trace's format writes it.
     pub op: HostOp,
     /// First byte, a multiple of 512; 0 for a flush.
     pub offset_bytes: u64,
@@ -52,7 +52,7 @@ pub struct TraceRecord {
 /// What to do where the time of a record is before that of the record above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeBack {
-    /// Fail.
+    /// Refuse the trace, and name the record.
     Error,
     /// Give it the time of the record above it, and say how often.
     Clamp,
@@ -146,11 +146,11 @@ fn shape<'a>(format: &'a Format, told: &'a Option<(Columns, Separator)>) -> Shap
 #[derive(Debug, Default)]
 struct Occurrences {
     count: u64,
-    first: Option<Place>,
+    first: Option<Location>,
 }
 
 impl Occurrences {
-    fn add(&mut self, place: impl FnOnce() -> Place) {
+    fn add(&mut self, place: impl FnOnce() -> Location) {
         self.count += 1;
         if self.first.is_none() {
             self.first = Some(place());
@@ -176,7 +176,7 @@ impl<R: Read> TraceReader<R> {
     ) -> Result<TraceReader<R>, WorkloadError> {
         if !(options.speed > 0.0 && options.speed.is_finite()) {
             return Err(WorkloadError::Input {
-                place: Place::whole(file),
+                place: Location::whole(file),
                 why: InputError::Speed(options.speed),
             });
         }

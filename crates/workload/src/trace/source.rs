@@ -7,7 +7,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use super::error::{InputError, ZstdError};
-use crate::error::{Place, WorkloadError};
+use crate::error::{Location, WorkloadError};
 
 /// Longest line, in bytes; no format comes near it.
 const MAX_LINE_BYTES: usize = 16 << 10;
@@ -17,7 +17,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// How a trace is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Plain bytes.
     None,
     /// gzip: begins 1f 8b.
     Gzip,
@@ -49,7 +49,6 @@ pub(super) struct Source<R: Read> {
     start: usize,
     /// Offset of `buf[start]` in the decompressed trace.
     offset: u64,
-    /// Lines given out.
     line: u64,
     ended: bool,
 }
@@ -59,7 +58,7 @@ impl<R: Read> Source<R> {
         let mut input = BufReader::with_capacity(CHUNK_BYTES, input);
         let head = input
             .fill_buf()
-            .map_err(|error| input_error(Place::whole(file), InputError::Open(error)))?;
+            .map_err(|error| input_error(Location::whole(file), InputError::Open(error)))?;
         let compression = match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
@@ -91,15 +90,15 @@ impl<R: Read> Source<R> {
     }
 
     /// Where the line or record lies that was given out last, where `record_bytes` is 0 for lines.
-    pub(super) fn place(&self, record_bytes: u64) -> Place {
+    pub(super) fn place(&self, record_bytes: u64) -> Location {
         match record_bytes {
-            0 => Place::line(&self.file, self.line),
-            bytes => Place::byte(&self.file, self.offset.saturating_sub(bytes)),
+            0 => Location::line(&self.file, self.line),
+            bytes => Location::byte(&self.file, self.offset.saturating_sub(bytes)),
         }
     }
 
-    pub(super) fn whole(&self) -> Place {
-        Place::whole(&self.file)
+    pub(super) fn whole(&self) -> Location {
+        Location::whole(&self.file)
     }
 
     /// The next bytes, at least `wanted` of them unless the trace ends before; nothing is used up.
@@ -128,7 +127,7 @@ impl<R: Read> Source<R> {
             Ok(_) => Ok(()),
             Err(why) => {
                 let at = self.offset + self.buf.len() as u64;
-                Err(input_error(Place::byte(&self.file, at), why))
+                Err(input_error(Location::byte(&self.file, at), why))
             }
         }
     }
@@ -144,7 +143,7 @@ impl<R: Read> Source<R> {
             searched = bytes.len();
             if searched > MAX_LINE_BYTES {
                 return Err(input_error(
-                    Place::line(&self.file, self.line + 1),
+                    Location::line(&self.file, self.line + 1),
                     InputError::LongLine(MAX_LINE_BYTES),
                 ));
             }
@@ -175,7 +174,7 @@ impl<R: Read> Source<R> {
     }
 }
 
-fn input_error(place: Place, why: InputError) -> WorkloadError {
+fn input_error(place: Location, why: InputError) -> WorkloadError {
     WorkloadError::Input { place, why }
 }
 

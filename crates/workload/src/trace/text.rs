@@ -100,7 +100,6 @@ pub(super) fn shown(bytes: &[u8]) -> String {
     text
 }
 
-/// A whole number.
 pub(super) fn whole(bytes: &[u8]) -> Result<u64, BadNumber> {
     if bytes.is_empty() {
         return Err(BadNumber::Missing);

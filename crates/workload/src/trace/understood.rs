@@ -7,7 +7,7 @@ use firstread_core::HostOp;
 pub struct Understood {
     /// Name of its format.
     pub format: &'static str,
-    /// Requests.
+    /// Requests that were read, of all operations.
     pub requests: u64,
     /// Reads, writes, trims and flushes among them.
     pub by_op: [(&'static str, u64); 4],
@@ -19,7 +19,7 @@ pub struct Understood {
     pub range_bytes: Option<(u64, u64)>,
     /// Time from the first request to the last (ns), divided by the replay speed.
     pub span_ns: u64,
-    /// Devices.
+    /// Different devices that the records name.
     pub devices: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use firstread_core::Ns;
 use firstread_drive::LastSuperblocks;
-use firstread_drive::stats::DepthFound;
+use firstread_drive::stats::{DepthFound, Lines, WriteBuffers};
 use firstread_firmware::observe::RETRY_BINS;
 use firstread_session::{Input, Simulation, results};
 use serde_json::json;
@@ -45,6 +45,28 @@ fn golden_the_seeds_of_drives() {
         last.starts_with("2 drives (seeds 18446744073709551615, 0)"),
         "{last}"
     );
+}
+
+#[test]
+fn golden_write_buffers_of_each_stream() {
+    let lines = |name, lines| Lines {
+        name,
+        lines,
+        bytes: u64::from(lines) * 1_000_000,
+    };
+    let mut buffers = WriteBuffers {
+        bytes: 9_000_000,
+        of_schemes_bytes: 3_000_000,
+        streams: vec![lines("host", 3), lines("moves", 3), lines("read_often", 1)],
+        shared: lines("shared", 2),
+    };
+    assert_eq!(
+        front::write_buffers(&buffers),
+        "write buffers of 9.00 MB, in lines of a wordline over all dies: host 3.00 MB in 3, moves 3.00 MB in 3, \
+         read often 1.00 MB in 1, shared 2.00 MB in 2\n"
+    );
+    buffers.of_schemes_bytes = 0;
+    assert_eq!(front::write_buffers(&buffers), "");
 }
 
 #[test]

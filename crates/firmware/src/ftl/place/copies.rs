@@ -47,7 +47,7 @@ impl Place {
             let what = self.streams.takes(stream);
             let may_open = match what {
                 StreamUse::Promoted(_) => true,
-                StreamUse::Low => self.can_open_low(shared),
+                StreamUse::Region(region) => self.can_open_in(region, shared),
                 _ => self.can_open_for_refresh(shared),
             };
             if !may_open {

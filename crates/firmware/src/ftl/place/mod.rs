@@ -11,20 +11,22 @@
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
+//! - `host_stream`: what takes for granted that the host has one stream.
 //! - `copies`: slots for pages that are copied because of how they are read.
-//! - `areas`, `low`: parts of the drive that wear apart, and what is known of the low wearing one.
+//! - `regions`: which superblocks a stream opens in each region. `region_state`: what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
-mod areas;
 mod bad;
 mod buffer;
 mod copies;
 mod erases;
-mod low;
+mod host_stream;
 mod older;
 mod pools;
 mod power;
 mod program;
+mod region_state;
+mod regions;
 mod relocation_state;
 mod reserve;
 mod rewrite;
@@ -40,23 +42,26 @@ use firstread_core::{
 
 use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
-use crate::observe::{Area, Owner, StreamId, StreamUse};
+use crate::observe::{
+    MOST_REGIONS, Owner, RegionId, Regions, StreamId, StreamUse, SuperblockRow, SuperblockUse,
+};
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 use bad::BadBlocks;
-use buffer::{Allocated, Due, Refused};
-pub(crate) use buffer::{Program, WriteBuffer};
+pub(crate) use buffer::Program;
+use buffer::{Allocated, Due, Refused, WriteBuffer};
 pub(crate) use erases::Erased;
-use low::LowState;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 pub(crate) use power::Dumped;
+use region_state::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
+pub use streams::MOST_STREAMS;
 use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
 
@@ -176,10 +181,10 @@ pub(crate) struct Place {
     rewrites: RewriteQueue,
     bad: BadBlocks,
     pub(crate) area: AnyArea,
-    low: LowState,
+    region: RegionState,
     older: OlderVersions,
-    /// An instance for each area.
-    wear: [AnyWear; Area::COUNT],
+    /// An instance for each region.
+    wear: [AnyWear; MOST_REGIONS],
     /// The superblock opened last, if nobody has asked for it yet.
     opened: Option<SuperblockId>,
     /// Programs to be reissued after a power cut.
@@ -187,24 +192,23 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Placement for a drive whose superblocks are all free, with `map_pages` map pages on flash and the
-    /// streams of `plan`. Slot buffers begin at `first`.
+    /// Placement for a drive whose superblocks are all free and divided into `regions`, with `map_pages` map pages on
+    /// flash and the streams of `plan`. Slot buffers begin at `first`.
     pub(crate) fn new(
         config: &Config,
         map_pages: u32,
         plan: StreamPlan,
         (area, wear): (AnyArea, AnyWear),
+        regions: &Regions,
         first: Buf,
     ) -> Place {
         let geometry = config.geometry;
         let slots = geometry.slots_per_superblock(config.mode);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
-        let superblocks = geometry.blocks_per_plane;
-        let low = superblocks - area.low_from().unwrap_or(superblocks);
         let loses = config.write_cache == WriteCache::Volatile;
         Place {
             space: Space::new(
-                (superblocks, low),
+                regions,
                 slots,
                 config.capacity_slots + u64::from(map_pages),
                 config.least_spare_slots,
@@ -215,9 +219,9 @@ impl Place {
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             area,
-            low: LowState::new(plan.slot_buffers() * u32::from(low > 0), first),
+            region: RegionState::new(plan.slot_buffers() * u32::from(regions.are_many()), first),
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
-            wear: [wear.clone(), wear],
+            wear: core::array::from_fn(|_| wear.clone()),
             opened: None,
             waiting: Waiting::with_capacity(plan.programs() as usize),
         }
@@ -228,11 +232,9 @@ impl Place {
         self.streams.plan().all_slot_buffers()
     }
 
-    /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
-    /// many again for data to be rewritten.
-    pub(crate) fn write_buffers(&self) -> (u32, u32) {
-        let plan = self.streams.plan();
-        (plan.slot_buffers(), plan.shared_slot_buffers())
+    /// Which streams there are.
+    pub(crate) fn stream_plan(&self) -> &StreamPlan {
+        self.streams.plan()
     }
 
     /// Takes a slot for `item`. The slot has to be committed once the data are in its buffer.
@@ -254,20 +256,21 @@ impl Place {
         let (stream, slot) = match (self.has_one_choice(item, shared), item.why) {
             (false, _) => self.take_by_target(now, item, table, shared)?,
             (true, Why::Host { has_merged }) => {
-                let slot = self.take_for_host(now, has_merged, shared)?;
-                (StreamId::HOST, slot)
+                let stream = Place::stream_of_write();
+                let slot = self.take_for_host(now, stream, has_merged, shared)?;
+                (stream, slot)
             }
-            (true, Why::Map) => (self.streams.map(), self.take_for_map(now, shared)?),
+            (true, Why::Map) => (self.streams.of_map(), self.take_for_map(now, shared)?),
             (true, Why::Moved { .. } | Why::Copied(_)) => {
                 let own = match table.directory.is_map(item.lpn) {
-                    true => self.streams.map(),
+                    true => self.streams.of_map(),
                     false => StreamId::MOVE,
                 };
                 self.take_for_move(now, own, shared)?
             }
         };
         let of_host = matches!(item.why, Why::Host { .. });
-        if of_host && shared.blocks.has_areas() {
+        if of_host && shared.blocks.has_regions() {
             self.area.has_written();
         }
         Ok(Placed {
@@ -278,10 +281,12 @@ impl Place {
         })
     }
 
+    /// A slot of `stream`, which the host fills.
     #[inline(always)]
     fn take_for_host(
         &mut self,
         now: Ns,
+        stream: StreamId,
         has_merged: bool,
         shared: &mut Shared,
     ) -> Result<Allocated, Refusal> {
@@ -289,18 +294,23 @@ impl Place {
             if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
                 return Err(Refusal::Wait(wait));
             }
-            match self.streams.of_mut(StreamId::HOST).allocate() {
+            match self.streams.of_mut(stream).allocate() {
                 Ok(slot) => return Ok(slot),
                 Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
                 Err(Refused::NeedsBlock) => {}
             }
-            self.open_for_host(now, shared)?;
+            self.open_for_host(now, stream, shared)?;
         }
     }
 
     #[cold]
-    fn open_for_host(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
-        let needs = !self.open(now, StreamId::HOST, shared);
+    fn open_for_host(
+        &mut self,
+        now: Ns,
+        stream: StreamId,
+        shared: &mut Shared,
+    ) -> Result<(), Refusal> {
+        let needs = !self.open(now, stream, shared);
         self.relocation.host_waits.set(Wait::Superblock, needs);
         if needs && !self.is_full(shared) {
             return Err(Refusal::Wait(Wait::Superblock));
@@ -327,7 +337,7 @@ impl Place {
         }
         match taken {
             Ok(slot) => {
-                if own == self.streams.map() {
+                if Some(own) == self.streams.map() {
                     shared.blocks.row_mut(slot.ppa.block()).holds_map = true;
                 }
                 Ok((stream, slot))
@@ -351,9 +361,9 @@ impl Place {
         }
         match self.stream_with_room() {
             Some(other) => (other, self.streams.allocate(other)),
-            // A superblock of the low wearing area is opened for moved data alone. Map pages that move go along.
-            None if own == self.streams.map()
-                && shared.blocks.has_areas()
+            // A superblock of another region is opened for moved data alone. Map pages that move go along.
+            None if Some(own) == self.streams.map()
+                && shared.blocks.has_regions()
                 && self.open(now, StreamId::MOVE, shared) =>
             {
                 (StreamId::MOVE, self.streams.allocate(StreamId::MOVE))
@@ -375,7 +385,7 @@ impl Place {
     #[inline]
     fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, Refusal> {
         self.map_may_write(now, shared)?;
-        let slot = self.streams.of_mut(self.streams.map()).allocate();
+        let slot = self.streams.of_mut(self.streams.of_map()).allocate();
         slot.map_err(|_| Refusal::Wait(Wait::Buffer))
     }
 
@@ -384,7 +394,7 @@ impl Place {
         if !self.rewrites.is_empty() {
             return Err(Refusal::Wait(Wait::Rewrite));
         }
-        if let Some(Refused::Full) = self.streams.of(self.streams.map()).refuses() {
+        if let Some(Refused::Full) = self.streams.of(self.streams.of_map()).refuses() {
             return Err(Refusal::Wait(Wait::Buffer));
         }
         match self.give_map_space(now, shared) {
@@ -397,12 +407,12 @@ impl Place {
     /// necessary.
     pub(crate) fn give_map_space(&mut self, now: Ns, shared: &mut Shared) -> bool {
         let slots = self.space.largest_slots;
-        let refuses = self.streams.of(self.streams.map()).refuses();
+        let map = self.streams.of_map();
+        let refuses = self.streams.of(map).refuses();
         let needs_block = matches!(refuses, Some(Refused::NeedsBlock));
         let gives = self.can_spare(1, shared)
             && (!needs_block
-                || self.has_beyond_reserve(slots, shared)
-                    && self.open(now, self.streams.map(), shared));
+                || self.has_beyond_reserve(slots, shared) && self.open(now, map, shared));
         self.relocation.map_waits.set(Wait::Superblock, !gives);
         gives
     }
@@ -432,18 +442,6 @@ impl Place {
             block: slot.ppa.block(),
             due: slot.due,
         }
-    }
-
-    /// Whether the write buffer of the host holds no wordline but the one being filled.
-    pub(crate) fn host_only_fills(&self) -> bool {
-        self.streams.of(StreamId::HOST).only_fills()
-    }
-
-    /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
-    /// programmed. Returns the programs that this makes due; none if nothing is padded.
-    pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
-        let may_pad = self.host_only_fills();
-        may_pad.then(|| self.pad_line(StreamId::HOST, shared, ports))?
     }
 
     /// Pads one slot of the wordline that `stream` fills. Returns the programs that this makes due; none if the stream
@@ -529,13 +527,13 @@ impl Place {
 
     /// Slots left in the superblock that map pages go to, on a drive that has a stream for them.
     pub(crate) fn left_for_map(&self) -> u32 {
-        self.streams.of(self.streams.map()).slots_left()
+        self.streams.of(self.streams.of_map()).slots_left()
     }
 
-    /// The write buffer of `stream`.
-    #[inline]
-    pub(crate) fn buffer(&self, stream: StreamId) -> &WriteBuffer {
-        self.streams.of(stream)
+    /// Whether `block`, whose record is `row`, names the stream that fills it, and none if it is free.
+    pub(crate) fn names_its_stream(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
+        let is_empty = matches!(row.usage, SuperblockUse::Free | SuperblockUse::Erasing);
+        self.streams.are_named_in(block, row) && !(is_empty && row.stream.is_some())
     }
 
     /// Superblocks that are completely filled but not completely programmed. With `map_ends` the map's open
@@ -556,9 +554,9 @@ impl Place {
         self.opened.take()
     }
 
-    /// A superblock of cold data of `area`, to be moved for wear leveling.
-    pub(crate) fn cold(&mut self, area: Area, shared: &Shared) -> Option<SuperblockId> {
-        self.wear[area as usize].cold(shared.blocks.in_area(area))
+    /// A superblock of cold data of `region`, to be moved for wear leveling.
+    pub(crate) fn cold(&mut self, region: RegionId, shared: &Shared) -> Option<SuperblockId> {
+        self.wear[region.index()].cold(shared.blocks.in_region(region))
     }
 }
 

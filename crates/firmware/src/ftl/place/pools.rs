@@ -1,20 +1,22 @@
-//! Pools: the superblocks of one area in one set of cell modes, a row each.
+//! Pools: the superblocks of one region in one set of cell modes, a row each.
 //!
-//! A superblock belongs to the pool of its area and its mode. The free superblocks of a *common* pool are room for moves,
+//! A superblock belongs to the pool of its region and its mode. The free superblocks of a *common* pool are room for moves,
 //! and any stream may open them, unless they are kept for the streams of the pool. Those of a pool of one mode are opened
-//! for the stream of this mode alone; they lie in the high wearing area, and are no room for moves.
+//! for the stream of this mode alone; they lie in the drive's own region, and are no room for moves.
 
-use firstread_core::CellMode;
+use firstread_core::{CellMode, SuperblockId};
 
-use crate::observe::{Area, ModeSet, SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{
+    MOST_REGIONS, ModeSet, PoolId, RegionId, Regions, SuperblockRow, SuperblockTable, SuperblockUse,
+};
 
-/// Maximum number of pools: one of each area, and one of each mode.
-const MOST_POOLS: usize = Area::COUNT + CellMode::ALL.len();
+/// Maximum number of pools: one of each region, and one of each mode.
+const MOST_POOLS: usize = MOST_REGIONS + CellMode::ALL.len();
 
-/// A pool: superblocks of one area in one set of modes.
+/// A pool: superblocks of one region in one set of modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pool {
-    area: Area,
+    region: RegionId,
     modes: ModeSet,
     /// Whether its free superblocks are room for moves.
     is_common: bool,
@@ -27,8 +29,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    fn has(&self, area: Area, mode: CellMode) -> bool {
-        self.modes.has(mode) && (self.area == area || !self.is_common)
+    fn has(&self, region: RegionId, mode: CellMode) -> bool {
+        self.modes.has(mode) && (self.region == region || !self.is_common)
     }
 }
 
@@ -45,11 +47,11 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// `blocks` free superblocks of `slots` slots each, of which `low` are the low wearing area, on a drive on which the
-    /// modes `own` have a pool of their own.
-    pub(super) fn new((blocks, low): (u32, u32), slots: u32, own: ModeSet) -> Pools {
-        let row = |area, modes, is_common, free: u32| Pool {
-            area,
+    /// The superblocks of `regions`, which are all free and have `slots` slots each, on a drive on which the modes `own`
+    /// have a pool of their own.
+    pub(super) fn new(regions: &Regions, slots: u32, own: ModeSet) -> Pools {
+        let row = |region, modes, is_common, free: u32| Pool {
+            region,
             modes,
             is_common,
             is_kept: false,
@@ -57,12 +59,13 @@ impl Pools {
             free_slots: u64::from(free) * u64::from(slots),
         };
         let common = own.complement();
-        let high = row(Area::High, common, true, blocks - low);
-        let low = (low > 0).then(|| row(Area::Low, common, true, low));
+        let free = |region| regions.numbers(region).len() as u32;
+        let of_regions = regions.ids();
+        let of_regions = of_regions.map(|region| row(region, common, true, free(region)));
         let modes = CellMode::ALL.into_iter().filter(|mode| own.has(*mode));
-        let of_modes = modes.map(|mode| row(Area::High, ModeSet::of(mode), false, 0));
+        let of_modes = modes.map(|mode| row(RegionId::MAIN, ModeSet::of(mode), false, 0));
         let mut rows = [None; MOST_POOLS];
-        let all = core::iter::once(high).chain(low).chain(of_modes);
+        let all = of_regions.chain(of_modes);
         rows.iter_mut()
             .zip(all)
             .for_each(|(into, row)| *into = Some(row));
@@ -94,11 +97,33 @@ impl Pools {
         self.own.is_empty()
     }
 
-    /// The pool of superblocks of `area` in `mode`.
-    pub(super) fn of(&mut self, area: Area, mode: CellMode) -> &mut Pool {
-        let mut rows = self.rows.iter_mut().flatten();
-        rows.find(|row| row.has(area, mode))
-            .expect("each superblock belongs to a pool")
+    /// The pool to which superblocks of `region` in `mode` belong.
+    pub(super) fn that_has(&self, region: RegionId, mode: CellMode) -> PoolId {
+        let mut rows = self.rows.iter().flatten();
+        let index = rows.position(|row| row.has(region, mode));
+        PoolId(index.expect("each superblock belongs to a pool") as u8)
+    }
+
+    /// Has each superblock of the table `blocks` name its pool.
+    pub(crate) fn assign(&self, blocks: &mut SuperblockTable) {
+        for block in (0..blocks.len()).map(SuperblockId) {
+            let pool = self.that_has(blocks.region_of(block), blocks.row(block).mode);
+            blocks.row_mut(block).pool = pool;
+        }
+    }
+
+    /// Whether each superblock of the table `blocks` names its pool.
+    pub(super) fn are_named_in(&self, blocks: &SuperblockTable) -> bool {
+        let is_named = |(block, row): (_, &SuperblockRow)| {
+            row.pool == self.that_has(blocks.region_of(block), row.mode)
+        };
+        blocks.iter().all(is_named)
+    }
+
+    /// Pool `pool`.
+    pub(super) fn of(&mut self, pool: PoolId) -> &mut Pool {
+        let row = self.rows[usize::from(pool.0)].as_mut();
+        row.expect("a pool of the drive")
     }
 
     /// The pool of `mode`, if this mode has one of its own.
@@ -107,15 +132,15 @@ impl Pools {
         rows.find(|row| !row.is_common && row.modes.has(mode))
     }
 
-    /// The common pool of `area`, if the drive has this area.
-    pub(super) fn in_area(&self, area: Area) -> Option<&Pool> {
-        self.common().find(|row| row.area == area)
+    /// The common pool of `region`, if the drive has this region.
+    pub(super) fn in_region(&self, region: RegionId) -> Option<&Pool> {
+        self.common().find(|row| row.region == region)
     }
 
-    /// The common pool of `area`, mutable.
-    pub(super) fn in_area_mut(&mut self, area: Area) -> Option<&mut Pool> {
-        let mut rows = self.rows.iter_mut().flatten();
-        rows.find(|row| row.is_common && row.area == area)
+    /// The common pools of the regions that schemes declare, mutable.
+    pub(super) fn declared_mut(&mut self) -> impl Iterator<Item = &mut Pool> {
+        let rows = self.rows.iter_mut().flatten();
+        rows.filter(|row| row.is_common && row.region != RegionId::MAIN)
     }
 
     fn common(&self) -> impl Iterator<Item = &Pool> {
@@ -134,23 +159,27 @@ impl Pools {
         self.free_slots
     }
 
-    /// Slots of the free superblocks that are kept from the streams of other pools.
-    pub(super) fn kept_slots(&self) -> u64 {
-        let kept = self.rows.iter().flatten().filter(|row| row.is_kept);
-        kept.map(|row| row.free_slots).sum()
+    /// The pools whose free superblocks are kept from the streams of other pools.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &Pool> {
+        self.rows.iter().flatten().filter(|row| row.is_kept)
     }
 
-    /// A superblock of `area` in `mode`, of `slots` slots, is no longer free.
-    pub(super) fn take(&mut self, area: Area, mode: CellMode, slots: u32) {
-        let pool = self.of(area, mode);
+    /// Slots of these superblocks.
+    pub(super) fn kept_slots(&self) -> u64 {
+        self.kept().map(|row| row.free_slots).sum()
+    }
+
+    /// A superblock of `pool`, of `slots` slots, is no longer free.
+    pub(super) fn take(&mut self, pool: PoolId, slots: u32) {
+        let pool = self.of(pool);
         pool.free -= 1;
         pool.free_slots -= u64::from(slots);
         self.add_up();
     }
 
-    /// A superblock of `area` in `mode`, of `slots` slots, is free.
-    pub(super) fn put_back(&mut self, area: Area, mode: CellMode, slots: u32) {
-        let pool = self.of(area, mode);
+    /// A superblock of `pool`, of `slots` slots, is free.
+    pub(super) fn put_back(&mut self, pool: PoolId, slots: u32) {
+        let pool = self.of(pool);
         pool.free += 1;
         pool.free_slots += u64::from(slots);
         self.add_up();
@@ -168,8 +197,8 @@ impl Pools {
         }
         pools.add_up();
         let is_free = |(_, row): &(_, &SuperblockRow)| row.usage == SuperblockUse::Free;
-        for (block, row) in blocks.iter().filter(is_free) {
-            pools.put_back(blocks.area_of(block), row.mode, slots(row.mode));
+        for (_, row) in blocks.iter().filter(is_free) {
+            pools.put_back(row.pool, slots(row.mode));
         }
         pools
     }
@@ -184,27 +213,38 @@ mod tests {
     fn formula_pools_count_what_is_free_in_the_table() {
         const SLOTS: u32 = 64;
         let own = ModeSet::of(CellMode::Slc);
-        let pools = Pools::new((6, 2), SLOTS, own);
+        let regions = Regions::new(6, [4]);
+        let pools = Pools::new(&regions, SLOTS, own);
         assert_eq!(
             (pools.free(), pools.free_slots()),
             (6, 6 * u64::from(SLOTS))
         );
         let mut blocks = SuperblockTable::new(6, CellMode::Qlc);
-        blocks.set_low_from(Some(4));
+        blocks.divide(regions);
+        assert!(!pools.are_named_in(&blocks), "two are of another region");
+        pools.assign(&mut blocks);
+        assert!(pools.are_named_in(&blocks));
         assert_eq!(pools.counted(&blocks, |_| SLOTS), pools);
-        let all = (0..6).map(firstread_core::SuperblockId);
+        let all = (0..6).map(SuperblockId);
         all.for_each(|block| blocks.row_mut(block).usage = SuperblockUse::Full);
         let none = pools.counted(&blocks, |_| SLOTS);
         assert_eq!((none.free(), none.free_slots()), (0, 0));
-        // One in each area, and one in the pool of a mode, which is no room for moves.
+        // One in each region, and one in the pool of a mode, which is no room for moves.
         for (block, mode) in [(0, CellMode::Qlc), (1, CellMode::Slc), (5, CellMode::Qlc)] {
-            let row = blocks.row_mut(firstread_core::SuperblockId(block));
+            let row = blocks.row_mut(SuperblockId(block));
             (row.usage, row.mode) = (SuperblockUse::Free, mode);
         }
+        assert!(!pools.are_named_in(&blocks), "one has changed its mode");
+        pools.assign(&mut blocks);
+        let named = [0, 1, 5].map(|block| blocks.row(SuperblockId(block)).pool.0);
+        assert_eq!(named, [0, 2, 1], "the two regions, then the mode");
         let slots = |mode: CellMode| SLOTS * u32::from(mode.bits());
         let some = none.counted(&blocks, slots);
         assert_eq!((some.free(), some.free_slots()), (2, 8 * u64::from(SLOTS)));
-        assert_eq!(some.in_area(Area::Low).map(|pool| pool.free), Some(1));
+        assert_eq!(
+            some.in_region(RegionId::DECLARED).map(|pool| pool.free),
+            Some(1)
+        );
         let of_mode = some
             .of_mode(CellMode::Slc)
             .map(|pool| (pool.free, pool.free_slots));

@@ -13,7 +13,7 @@ use super::rewrite::RewriteQueue;
 use super::streams::Streams;
 use super::{Place, Placed, Waiting};
 use crate::ftl::map::{self, Directory, Table};
-use crate::observe::{StreamId, StreamUse};
+use crate::observe::{RegionId, StreamUse};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
@@ -85,7 +85,7 @@ impl Place {
     }
 
     /// Power is back: takes over what was dumped.
-    pub(crate) fn take_dumped(&mut self, dumped: Dumped, shared: &Shared) {
+    pub(crate) fn take_dumped(&mut self, dumped: Dumped, shared: &mut Shared) {
         let Dumped {
             streams,
             rewrites,
@@ -97,10 +97,12 @@ impl Place {
             relocation,
             waiting,
         } = dumped;
-        let slots_of = |mode: CellMode| shared.slots_of(mode);
+        let geometry = shared.config.geometry;
+        let slots_of = |mode: CellMode| geometry.slots_per_superblock(mode);
         self.space.closed = closed;
+        let blocks = &mut shared.blocks;
         self.space
-            .recover(opened, read_only, erases, &shared.blocks, slots_of);
+            .recover(opened, read_only, erases, blocks, slots_of);
         (self.streams, self.rewrites, self.bad) = (streams, rewrites, bad);
         (self.relocation, self.waiting) = (relocation, waiting);
     }
@@ -126,14 +128,12 @@ impl Place {
 
     /// Slots of host data that are in a buffer and not yet on flash.
     pub(crate) fn host_slots_buffered(&self) -> u32 {
-        let held = |stream| {
-            let buffer = self.streams.of(stream);
-            (0..buffer.len()).filter_map(|i| buffer.held_at(i))
-        };
-        let low = self.streams.that_takes(StreamUse::Low);
-        let in_low = low.into_iter().flat_map(held);
-        let in_low = in_low.filter(|(_, buf)| self.low.is_of_host(*buf));
-        (held(StreamId::HOST).count() + in_low.count()) as u32
+        let declared = StreamUse::Region(RegionId::DECLARED);
+        let declared = self.streams.that_takes(declared).into_iter();
+        let declared = declared.map(|stream| self.streams.of(stream));
+        let held = declared.flat_map(|buffer| (0..buffer.len()).filter_map(|i| buffer.held_at(i)));
+        let of_host = held.filter(|(_, buf)| self.region.is_of_host(*buf));
+        (self.held_by_host().count() + of_host.count()) as u32
     }
 
     /// Counts the valid slots of every superblock again.
@@ -192,13 +192,8 @@ impl Place {
 
     /// Whether a slot that the host has in a write buffer has replaced a version in `block`.
     pub(crate) fn keeps_older_in(&self, block: SuperblockId) -> bool {
-        let slots = |stream| {
-            let buffer = self.streams.of(stream);
-            (0..buffer.len()).filter_map(|i| buffer.held_at(i))
-        };
-        // The host's own stream is the only one that it fills through a volatile cache.
-        self.older.are_kept()
-            && slots(StreamId::HOST).any(|(_, buf)| self.older.lies_in(buf, block))
+        let mut held = self.held_by_host();
+        self.older.are_kept() && held.any(|(_, buf)| self.older.lies_in(buf, block))
     }
 
     /// `block` is about to be erased: data that replaced a version in it and wait to be written again are safe from
@@ -279,7 +274,42 @@ mod tests {
 
     use super::*;
     use crate::ftl::place::Erased;
-    use crate::ftl::tests::{drive, fill};
+    use crate::ftl::tests::{SLOTS, Silent, drive, drive_with, fill};
+    use crate::observe::{PoolId, RegionId, StreamId};
+
+    /// Over a power cut a superblock keeps the name of its stream, and names its pool as the schemes that go on have pools:
+    /// those of a drive with areas, by its number.
+    #[test]
+    fn powerloss_a_superblock_names_its_stream_and_its_pool() {
+        let capacity = 8 * u64::from(SLOTS);
+        let mut drive = drive(20, capacity, 0);
+        fill(&mut drive, 12, 40);
+        let store = &mut drive.lower.store;
+        let opened = [StreamId::HOST, StreamId::MOVE].map(|stream| {
+            assert!(store.place.open(Ns::ZERO, stream, &mut store.shared));
+            (stream, store.place.opened().expect("one was opened"))
+        });
+        let dump = drive.dump(&mut Silent::default());
+        let mut next = drive_with(20, capacity, 0, ("area", "differential"));
+        next.begin_recovery(dump);
+        let (place, blocks) = (&next.lower.store.place, &next.lower.store.shared.blocks);
+        for (stream, block) in opened {
+            assert_eq!(blocks.row(block).stream, Some(stream));
+            let has_moved = place.streams.have_moved(blocks.row(block));
+            assert_eq!(has_moved, stream == StreamId::MOVE);
+        }
+        let filled = blocks.row(SuperblockId(0));
+        assert_eq!(filled.stream, None, "it was filled without being written");
+        let declared = blocks.iter().filter(|(_, row)| row.pool == PoolId(1));
+        let declared: Vec<u32> = declared.map(|(block, _)| block.0).collect();
+        let in_region: Vec<u32> = blocks.numbers_in(RegionId::DECLARED).collect();
+        assert_eq!((declared.len(), declared), (4, in_region));
+        let free = |region| place.space.pools.in_region(region).map(|pool| pool.free);
+        assert_eq!(
+            (free(RegionId::MAIN), free(RegionId::DECLARED)),
+            (Some(6), Some(4))
+        );
+    }
 
     /// An erase that a power cut has interrupted has worn its superblock, and is done again; that wears it once more.
     #[test]

@@ -91,7 +91,7 @@ impl Place {
         let free = self.streams.of_mut(stream).done(die, line);
         if free {
             self.close_if_done(block, shared);
-            if stream == StreamId::HOST {
+            if self.streams.row(stream).writer() == Writer::Host {
                 ports.buffer_freed(die);
             }
         }

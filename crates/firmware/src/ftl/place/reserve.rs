@@ -46,7 +46,7 @@ use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Place;
 use crate::observe::{Owner, SuperblockRow};
-use crate::policy::gc_victim;
+use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
 impl Place {
@@ -153,8 +153,8 @@ impl Place {
     pub(crate) fn missing_room(&self, shared: &Shared) -> i64 {
         let slots = self.space.largest_slots;
         let kept = self.kept_from_host() + u64::from(self.torn_slots(shared));
-        let (_, kept_low) = self.kept_low_soon(shared);
-        (kept + kept_low + slots) as i64 - self.room_to_come(shared)
+        let (_, of_regions) = self.kept_soon(shared);
+        (kept + of_regions + slots) as i64 - self.room_to_come(shared)
     }
 
     /// Whether there is room to move `valid` slots.
@@ -180,10 +180,12 @@ impl Place {
         &'a self,
         shared: &'a Shared,
     ) -> impl Iterator<Item = (SuperblockId, u32)> {
-        let geometry = &shared.config.geometry;
         let rows = shared.blocks.iter();
         let repairable = rows.filter(|(block, row)| !row.failed || self.bad.can_repair(*block));
-        let garbage = repairable.filter(|(_, row)| gc_victim::gain(geometry, row) > 0);
+        let garbage = repairable.filter(|(block, row)| {
+            Outlook::default().is_at_rest(*block, row)
+                && row.valid_slots < shared.slots_of(row.mode)
+        });
         garbage.map(|(block, row)| (block, self.room_gained(row, shared)))
     }
 
@@ -245,8 +247,9 @@ impl Place {
     }
 
     /// Whether a write has to wait for due moves, those of the `others` slots among them whose old data `are_read` for
-    /// other writes: [`Place::waits_before_merge`].
-    fn waits_for_moves_after(&mut self, others: u32, are_read: bool) -> bool {
+    /// other writes: [`Place::waits_before_merge`]. Padding of the wordline that the host fills waits as a partial write
+    /// does, because the `others` slots will take slots of this wordline.
+    pub(crate) fn waits_for_moves_after(&mut self, others: u32, are_read: bool) -> bool {
         let reads = others > 0 && are_read && self.relocation.pace.is_behind_after(others);
         reads || self.waits_for_moves(others)
     }
@@ -266,13 +269,6 @@ impl Place {
             relocation.host_waits.set(Wait::Cleaning, true);
         }
         waits
-    }
-
-    /// Whether padding of the wordline that the host fills has to wait for moves. It waits as a partial write does whose old
-    /// data are to be read ([`Place::waits_before_merge`]): the `others` slots whose old data are being read will take slots
-    /// of this wordline.
-    pub(crate) fn padding_waits(&mut self, others: u32, are_read: bool) -> bool {
-        self.waits_for_moves_after(others, are_read)
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.
@@ -320,7 +316,7 @@ impl Place {
 
     /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, nothing in
     /// progress that will produce garbage, and no free superblock that is kept from the host
-    /// ([`Place::release_low`]).
+    /// ([`Place::release_kept`]).
     pub(crate) fn is_full(&self, shared: &Shared) -> bool {
         self.relocation.is_idle()
             && self.space.pools.kept_slots() == 0

@@ -7,13 +7,18 @@ use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockI
 use super::erases::{Erased, Erases};
 use super::{Place, Pools, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{Area, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer};
+use crate::observe::{
+    PoolId, RegionId, Regions, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer,
+};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
+///
+/// Assumes that the host has one stream. Each further one has a superblock open too: if a scheme declares it, the capacity is
+/// charged this superblock as that of any declared stream (`StreamPlan::kept_slots`).
 pub const RESERVE: u64 = 3;
 
 /// State of all superblocks together.
@@ -50,21 +55,21 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Free superblocks of `slots` slots each, all and those of the low wearing area, for `capacity` logical pages and at least
-    /// `least_spare` spare slots, with the streams of `plan`.
+    /// The superblocks of `regions`, free and of `slots` slots each, for `capacity` logical pages and at least `least_spare`
+    /// spare slots, with the streams of `plan`.
     pub(crate) fn new(
-        blocks: (u32, u32),
+        regions: &Regions,
         slots: u32,
         capacity: u64,
         least_spare: u64,
         plan: &StreamPlan,
     ) -> Space {
-        let all = blocks.0 as u64 * slots as u64;
+        let pools = Pools::new(regions, slots, plan.pools());
         Space {
             opened: 0,
             closed: 0,
-            pools: Pools::new(blocks, slots, plan.pools()),
-            physical_slots: all,
+            physical_slots: pools.free_slots(),
+            pools,
             reserved: 0,
             capacity_slots: capacity,
             needed_slots: capacity + RESERVE * slots as u64 + plan.kept_slots(),
@@ -78,10 +83,9 @@ impl Space {
         }
     }
 
-    /// A free superblock of `area` in `mode`, of `slots` slots, has been taken. Returns its number in the order of
-    /// opening.
-    pub(crate) fn take(&mut self, area: Area, mode: CellMode, slots: u32) -> u64 {
-        self.pools.take(area, mode, slots);
+    /// A free superblock of `pool`, of `slots` slots, has been taken. Returns its number in the order of opening.
+    pub(crate) fn take(&mut self, pool: PoolId, slots: u32) -> u64 {
+        self.pools.take(pool, slots);
         self.opened += 1;
         self.opened
     }
@@ -92,9 +96,9 @@ impl Space {
         NonZeroU64::new(self.closed)
     }
 
-    /// A free superblock of `area` in `mode`, of `slots` slots, is retired before first use.
-    pub(crate) fn drop_free(&mut self, area: Area, mode: CellMode, slots: u32) {
-        self.pools.take(area, mode, slots);
+    /// A free superblock of `pool`, of `slots` slots, is retired before first use.
+    pub(crate) fn drop_free(&mut self, pool: PoolId, slots: u32) {
+        self.pools.take(pool, slots);
         self.physical_slots -= slots as u64;
     }
 
@@ -115,16 +119,18 @@ impl Space {
         self.opened
     }
 
-    /// Takes over what was dumped, and counts free superblocks in the table `blocks`.
+    /// Takes over what was dumped, and counts free superblocks in the table `blocks`, where each superblock names its pool
+    /// anew: the table may be of schemes with other pools.
     pub(crate) fn recover(
         &mut self,
         opened: u64,
         read_only: bool,
         erases: Erases,
-        blocks: &SuperblockTable,
+        blocks: &mut SuperblockTable,
         slots: impl Fn(CellMode) -> u32,
     ) {
         (self.opened, self.read_only, self.erases) = (opened, read_only, erases);
+        self.pools.assign(blocks);
         self.pools = self.pools.counted(blocks, &slots);
         let used = || {
             blocks
@@ -151,9 +157,9 @@ impl Space {
         self.least_spare
     }
 
-    /// Whether the free superblocks are those of the table `blocks`.
+    /// Whether the free superblocks are those of the table `blocks`, where each superblock names its pool.
     pub(crate) fn agrees(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> bool {
-        self.pools.counted(blocks, slots) == self.pools
+        self.pools.are_named_in(blocks) && self.pools.counted(blocks, slots) == self.pools
     }
 }
 
@@ -192,39 +198,41 @@ impl Place {
 
     /// Opens a free superblock for `stream`. False if there is none that the stream may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
+        shared.update_index();
         let Some(block) = self.free_for(stream, shared) else {
             return false;
         };
-        let slots = shared.slots_of(shared.blocks.row(block).mode);
+        let row = shared.blocks.row(block);
+        let (mode, pool) = (row.mode, row.pool);
+        let slots = shared.slots_of(mode);
         // The host leaves enough space for one more cleaning.
-        if stream == StreamId::HOST && !self.can_open(slots, shared) {
+        let is_of_host = self.streams.row(stream).writer() == Writer::Host;
+        if is_of_host && !self.can_open(slots, shared) {
             return false;
         }
-        let mode = shared.blocks.row(block).mode;
-        let area = shared.blocks.area_of(block);
-        let is_elsewhere = area == Area::Low
+        let region = shared.blocks.region_of(block);
+        let is_elsewhere = region != RegionId::MAIN
             && !self.space.pools.has(mode)
-            && self.streams.takes(stream) != StreamUse::Low;
+            && self.streams.takes(stream) != StreamUse::Region(region);
         shared.counters.opened_elsewhere += u64::from(is_elsewhere);
-        let opened = self.space.take(area, mode, slots);
-        let of_moves = self.streams.row(stream).writer() == Writer::Mover;
+        let opened = self.space.take(pool, slots);
         let row = shared.blocks.row_mut(block);
         row.usage = SuperblockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
         row.closed = None;
-        row.holds_map = stream == self.streams.map();
-        row.holds_moved = of_moves;
-        self.streams.of_mut(stream).open(block, row.mode);
+        row.holds_map = Some(stream) == self.streams.map();
+        row.stream = Some(stream);
+        self.streams.of_mut(stream).open(block, mode);
         self.relocation.foresee_anew |= stream != StreamId::MOVE;
-        if stream == StreamId::HOST {
+        if is_of_host {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
             self.relocation.written_before = [self.relocation.written_before[1], written];
         }
         debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);
-        self.look_at_areas(shared);
+        self.look_at_regions(shared);
         true
     }
 
@@ -250,9 +258,10 @@ impl Place {
     }
 
     /// A free superblock of the common pool, to be erased into another mode.
-    pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
+    pub(crate) fn free_for_conversion(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
+        shared.update_index();
         let own = core::iter::once(shared.config.mode).collect();
-        self.wear[Area::High as usize].open(shared.blocks.in_area(Area::High), own, false)
+        self.wear[RegionId::MAIN.index()].open(shared.blocks.in_region(RegionId::MAIN), own, false)
     }
 
     /// Whether a superblock is free in the pool of `mode`, or is being erased into it.
@@ -277,9 +286,8 @@ impl Place {
 
     /// Takes free superblock `block`, to be erased into another mode.
     pub(crate) fn take_free(&mut self, block: SuperblockId, shared: &Shared) {
-        let mode = shared.blocks.row(block).mode;
-        let area = shared.blocks.area_of(block);
-        self.space.take(area, mode, shared.slots_of(mode));
+        let row = shared.blocks.row(block);
+        self.space.take(row.pool, shared.slots_of(row.mode));
     }
 
     /// Marks free superblock `block` as filled with `pages` pages.
@@ -291,7 +299,6 @@ impl Place {
         pages: u32,
         shared: &mut Shared,
     ) {
-        let area = shared.blocks.area_of(block);
         let row = shared.blocks.row_mut(block);
         debug_assert_eq!(
             row.usage,
@@ -299,7 +306,7 @@ impl Place {
             "only a free superblock can be filled"
         );
         let slots = shared.config.geometry.slots_per_superblock(row.mode);
-        row.opened = self.space.take(area, row.mode, slots);
+        row.opened = self.space.take(row.pool, slots);
         row.closed = self.space.close();
         row.usage = SuperblockUse::Full;
         row.set_pe_cycles(pe_cycles);
@@ -320,10 +327,8 @@ impl Place {
         for block in (last - worst..last).map(SuperblockId) {
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Bad;
-            let mode = row.mode;
-            let slots = shared.slots_of(mode);
-            self.space
-                .drop_free(shared.blocks.area_of(block), mode, slots);
+            let (mode, pool) = (row.mode, row.pool);
+            self.space.drop_free(pool, shared.slots_of(mode));
             shared.counters.retired += 1;
         }
         shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
@@ -370,11 +375,16 @@ impl Place {
             shared.slots_of(shared.blocks.row(block).mode),
             shared.slots_of(mode),
         );
+        let pool = self
+            .space
+            .pools
+            .that_has(shared.blocks.region_of(block), mode);
         let row = shared.blocks.row_mut(block);
         debug_assert_eq!((row.valid_slots, row.pins), (0, 0), "{row:?} is in use");
         row.usage = SuperblockUse::Erasing;
         row.leaving = false;
         (row.mode_before, row.mode) = (row.mode, mode);
+        (row.pool, row.stream) = (pool, None);
         shared.changed_room(slots.0 != slots.1);
         self.keep_rewrites_of(block);
         table.map.erase(block);
@@ -419,24 +429,23 @@ impl Place {
         if failed && !self.repair(block, shared, ports) {
             self.retire(block, shared);
         } else {
-            let area = shared.blocks.area_of(block);
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Free;
             let slots = shared.config.geometry.slots_per_superblock(row.mode);
-            self.space.pools.put_back(area, row.mode, slots);
+            self.space.pools.put_back(row.pool, slots);
         }
-        self.look_at_areas(shared);
+        self.look_at_regions(shared);
         Some(block)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use firstread_core::CellMode;
+    use firstread_core::{CellMode, SuperblockId};
 
-    use super::Space;
-    use crate::ftl::tests::{SLOTS, drive};
-    use crate::observe::Area;
+    use super::{Erased, Erases, Space};
+    use crate::ftl::tests::{SLOTS, drive, drive_of, fill, geometry, setup};
+    use crate::observe::PoolId;
 
     /// A free superblock that is retired takes its slots from what is free and from what there is.
     #[test]
@@ -452,9 +461,31 @@ mod tests {
         };
         let before = counts(space);
         assert_eq!(before, (12, 12 * slots, 12 * slots));
-        space.drop_free(Area::High, CellMode::Slc, SLOTS);
+        space.drop_free(PoolId(0), SLOTS);
         let after = counts(space);
         assert_eq!(after, (11, 11 * slots, 11 * slots));
+    }
+
+    /// From the begin of an erase into another mode on, a superblock belongs to the pool of that mode.
+    #[test]
+    fn formula_an_erase_into_another_mode_takes_a_superblock_to_its_pool() {
+        let setup = setup(CellMode::Qlc, geometry(16), 1_000);
+        let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", "hotness"));
+        fill(&mut drive, 4, 0);
+        let store = &mut drive.lower.store;
+        let (place, shared, table) = (&mut store.place, &mut store.shared, &mut store.table);
+        for (block, mode, pool) in [(3, CellMode::Slc, 1), (4, CellMode::Tlc, 2)] {
+            let block = SuperblockId(block);
+            assert_eq!(shared.blocks.row(block).pool, PoolId(0));
+            place.begin_erase(block, mode, Erased::Emptied, table, shared);
+            assert_eq!(shared.blocks.row(block).pool, PoolId(pool), "{mode:?}");
+            assert!(
+                place
+                    .space
+                    .agrees(&shared.blocks, |mode| shared.slots_of(mode))
+            );
+            place.space.erases = Erases::new(2);
+        }
     }
 
     /// A drive may write as long as what is left holds the capacity, the reserve and the least spare.

@@ -16,11 +16,14 @@ use alloc::vec::Vec;
 use firstread_core::{Buf, CellMode, Geometry, Layout, Ppa, SuperblockId};
 
 use super::buffer::{Allocated, Refused, WORDLINES, WriteBuffer};
-use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse, Writer};
+use crate::observe::{
+    ModeSet, StreamBuffer, StreamId, StreamRow, StreamUse, SuperblockRow, Writer,
+};
 use crate::policy::DECLARE;
 
-/// Maximum number of streams of a drive.
-const MOST_STREAMS: usize = 32;
+/// Maximum number of streams of a drive: those that every drive has, that of the map, and those that schemes declare. Each
+/// has a superblock open and at least one line of buffers, so drives have few; tables of streams are of this length.
+pub const MOST_STREAMS: usize = 32;
 
 /// Maximum number of superblocks that may be completely filled but not completely programmed.
 pub(crate) const FILLED: usize = MOST_STREAMS * WORDLINES;
@@ -104,12 +107,51 @@ impl StreamPlan {
         modes.max_by_key(|mode| mode.bits())
     }
 
+    /// Whether `stream` is declared by a scheme, and shares its lines with others.
+    #[inline]
+    fn is_declared(&self, stream: StreamId) -> bool {
+        stream.0 >= self.with_own_lines
+    }
+
     /// Number of lines that the declared streams share: one for each, so that none waits for another to fill its own,
-    /// and as many for programs as a stream of every drive has.
+    /// and those for programs.
     fn shared_lines(&self) -> u32 {
-        match self.len - self.with_own_lines {
-            0 => 0,
-            declared => u32::from(declared) + WORDLINES as u32 - 1,
+        u32::from(self.len - self.with_own_lines) + self.lines_for_programs()
+    }
+
+    /// Of these, the lines for programs: as many as a stream of every drive has, where any stream is declared.
+    fn lines_for_programs(&self) -> u32 {
+        match self.len > self.with_own_lines {
+            true => WORDLINES as u32 - 1,
+            false => 0,
+        }
+    }
+
+    /// The write buffer of each stream: all lines of a stream that has its own, and the one line that each declared stream
+    /// may always have.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = StreamBuffer> {
+        let (own, shared) = self.line_slots();
+        self.rows().map(move |(id, row)| {
+            let (lines, slots) = match self.is_declared(id) {
+                true => (1, shared),
+                false => (WORDLINES as u32, own),
+            };
+            StreamBuffer {
+                name: row.name,
+                lines,
+                slots: lines * slots,
+            }
+        })
+    }
+
+    /// The lines that the declared streams share beyond these, for programs.
+    pub(crate) fn shared_buffer(&self) -> StreamBuffer {
+        let (_, slots) = self.line_slots();
+        let lines = self.lines_for_programs();
+        StreamBuffer {
+            name: "shared",
+            lines,
+            slots: lines * slots,
         }
     }
 
@@ -181,8 +223,8 @@ pub(crate) struct Streams {
     /// The first slot buffer of the lines that the declared streams share.
     shared: Buf,
     plan: StreamPlan,
-    /// The stream of the map, or none.
-    map: StreamId,
+    /// The stream of the map, if that lies on flash.
+    map: Option<StreamId>,
     /// The streams of wear leveling, if its scheme declares them: cold data, and pages read often that are taken along.
     cold: Option<StreamId>,
     read_often: Option<StreamId>,
@@ -206,7 +248,7 @@ impl Streams {
         Streams {
             buffers: buffers.into_boxed_slice(),
             shared,
-            map: plan.that_takes(StreamUse::Map).unwrap_or(StreamId::NONE),
+            map: plan.that_takes(StreamUse::Map),
             cold: plan.that_takes(StreamUse::Cold),
             read_often: plan.that_takes(StreamUse::ReadOften),
             plan,
@@ -230,16 +272,10 @@ impl Streams {
         &mut self.buffers[usize::from(stream.0)]
     }
 
-    /// Whether `stream` shares its lines with others.
-    #[inline]
-    fn is_declared(&self, stream: StreamId) -> bool {
-        stream.0 >= self.plan.with_own_lines
-    }
-
     /// Allocates the next slot of `stream`.
     #[inline]
     pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, Refused> {
-        if self.is_declared(stream) {
+        if self.plan.is_declared(stream) {
             self.lend_line(stream)?;
         }
         self.of_mut(stream).allocate()
@@ -259,8 +295,9 @@ impl Streams {
     /// that it shares lines with, wait for programs.
     pub(crate) fn is_full(&self, stream: StreamId) -> bool {
         let buffer = self.of(stream);
-        let lacks_line =
-            || self.is_declared(stream) && !buffer.fills_line() && self.line_for(stream).is_none();
+        let lacks_line = || {
+            self.plan.is_declared(stream) && !buffer.fills_line() && self.line_for(stream).is_none()
+        };
         buffer.is_full() || lacks_line()
     }
 
@@ -299,20 +336,33 @@ impl Streams {
         let ids = (0..).map(StreamId);
         let buffers = ids.zip(&self.buffers);
         buffers
-            .filter(move |(id, _)| !map_ends || *id != self.map)
+            .filter(move |(id, _)| !map_ends || Some(*id) != self.map)
             .map(|(_, buffer)| buffer)
     }
 
-    /// The stream of map pages; [`StreamId::NONE`] if the whole map is in DRAM.
+    /// The stream of map pages; none if the whole map is in DRAM.
     #[inline]
-    pub(crate) fn map(&self) -> StreamId {
+    pub(crate) fn map(&self) -> Option<StreamId> {
         self.map
+    }
+
+    /// The stream of map pages, on a drive that has such pages.
+    #[inline]
+    pub(crate) fn of_map(&self) -> StreamId {
+        self.map.expect("map pages have a stream")
     }
 
     /// Whether there is a stream for map pages.
     #[inline]
     pub(crate) fn has_map(&self) -> bool {
-        self.map != StreamId::NONE
+        self.map.is_some()
+    }
+
+    /// The streams that the host fills.
+    pub(crate) fn of_host(&self) -> impl Iterator<Item = StreamId> {
+        let rows = self.plan.rows();
+        let of_host = rows.filter(|(_, row)| row.writer() == Writer::Host);
+        of_host.map(|(id, _)| id)
     }
 
     /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
@@ -339,14 +389,26 @@ impl Streams {
     /// Slots left in the superblocks that garbage collection fills while superblocks are free.
     #[inline]
     pub(crate) fn left_for_cleaning(&self) -> u32 {
-        let map = self.has_map().then_some(self.map);
-        self.of(StreamId::MOVE).slots_left() + self.left_in(map)
+        self.of(StreamId::MOVE).slots_left() + self.left_in(self.map)
     }
 
     /// Slots left in the superblocks that moves write to.
     #[inline]
     pub(crate) fn left_for_moves(&self) -> u32 {
         self.left_for_cleaning() + self.left_in(self.cold) + self.left_in(self.read_often)
+    }
+
+    /// Whether all data of the superblock of `row` have moved since the host wrote them: a stream of moves has opened it.
+    pub(crate) fn have_moved(&self, row: &SuperblockRow) -> bool {
+        let opener = row.stream.map(|stream| self.row(stream).writer());
+        opener == Some(Writer::Mover)
+    }
+
+    /// Whether the superblock of `row` names the stream that fills it, if one does.
+    pub(crate) fn are_named_in(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
+        let ids = (0..).map(StreamId);
+        let mut buffers = ids.zip(&self.buffers);
+        buffers.all(|(id, buffer)| !buffer.is_busy_with(block) || row.stream == Some(id))
     }
 
     /// The stream that will fill more slots of `block`.

@@ -6,12 +6,12 @@
 //!
 //! | writer | choice | proposed by | buffer full | no superblock |
 //! |---|---|---|---|---|
-//! | host | the low wearing area | `area` | the next choice | the next choice |
+//! | host | a declared region | `area` | the next choice | the next choice |
 //! | | the host's stream | | waits | waits |
 //! | moves | the mode that the page lies in | `cell_mode` | the next choice; a refresh waits | the next choice |
-//! | | the low wearing area | `area` | waits | the next choice |
+//! | | a declared region | `area` | waits | the next choice |
 //! | | pages read often that move anyway; cold data; else the stream of moves | `wear` | waits | another stream of moves, any stream as a last resort, waits |
-//! | copies after a read | another mode, before the low wearing area, before the own mode | `cell_mode`, `area`, `refresh` | not copied | not copied |
+//! | copies after a read | another mode, before a declared region, before the own mode | `cell_mode`, `area`, `refresh` | not copied | not copied |
 //! | map | the stream of the map | | waits | waits |
 //!
 //! Map pages that move go to the stream of the map in place of that of moves, and no scheme is asked about them.
@@ -23,8 +23,8 @@ use super::buffer::Allocated;
 use super::{Item, Place, Refusal, Why};
 use crate::config::WriteCache;
 use crate::ftl::map::Table;
-use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse, Writer};
-use crate::policy::area::{Areas, PageMove, PageWrite};
+use crate::observe::{Owner, Refused, RegionId, StreamId, StreamUse, Writer};
+use crate::policy::area::{Areas, Entry, PageMove, PageWrite};
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
@@ -44,8 +44,8 @@ enum Otherwise {
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     stream: StreamId,
-    /// How the page enters the low wearing area, if the stream is that of the area.
-    entry: Option<LowEntry>,
+    /// How the page enters a declared region, if the stream is that of the region.
+    entry: Option<Entry>,
     if_full: Otherwise,
     if_none: Otherwise,
 }
@@ -77,7 +77,7 @@ impl Place {
     pub(super) fn has_one_choice(&self, item: &Item, shared: &Shared) -> bool {
         match item.why {
             Why::Host { .. } => {
-                !shared.blocks.has_areas() || shared.config.write_cache != WriteCache::Protected
+                !shared.blocks.has_regions() || shared.config.write_cache != WriteCache::Protected
             }
             Why::Moved { .. } => !self.streams.declares_any(),
             Why::Copied(_) => false,
@@ -93,7 +93,7 @@ impl Place {
             Some(Choice::new(stream, if_full, if_none))
         };
         let enters = |entry, if_full, if_none| {
-            let choice = of(StreamUse::Low, if_full, if_none)?;
+            let choice = of(StreamUse::Region(RegionId::DECLARED), if_full, if_none)?;
             Some(Choice {
                 entry: Some(entry),
                 ..choice
@@ -103,11 +103,11 @@ impl Place {
             Why::Host { .. } => [
                 self.entry_of_write(item, table, shared)
                     .and_then(|entry| enters(entry, Next, Next)),
-                Some(Choice::new(StreamId::HOST, Wait, Wait)),
+                Some(Choice::new(Place::stream_of_write(), Wait, Wait)),
                 None,
             ],
             Why::Moved { .. } if table.directory.is_map(item.lpn) => [
-                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                Some(Choice::new(self.streams.of_map(), Wait, Wait)),
                 None,
                 None,
             ],
@@ -125,23 +125,25 @@ impl Place {
                     Wait,
                 )),
             ],
-            Why::Copied(StreamUse::Low) => [enters(LowEntry::Read, Wait, Wait), None, None],
+            Why::Copied(StreamUse::Region(_)) => {
+                [enters(Entry::AFTER_READ, Wait, Wait), None, None]
+            }
             Why::Copied(what) => [of(what, Wait, Wait), None, None],
             Why::Map => [
-                Some(Choice::new(self.streams.map(), Wait, Wait)),
+                Some(Choice::new(self.streams.of_map(), Wait, Wait)),
                 None,
                 None,
             ],
         }
     }
 
-    /// How a page that the host writes enters the low wearing area, if it does.
+    /// How a page that the host writes enters the declared region, if it does.
     fn entry_of_write<M: Arena>(
         &self,
         item: &Item,
         table: &Table<M>,
         shared: &Shared,
-    ) -> Option<LowEntry> {
+    ) -> Option<Entry> {
         self.area.of_write(&PageWrite {
             heat: shared.heat.of(item.lpn),
             future: shared.future.of(item.lpn),
@@ -149,17 +151,16 @@ impl Place {
         })
     }
 
-    /// How a page of the host that moves for `owner` enters the low wearing area or stays there, if it does.
-    fn entry_of_move(&self, owner: Owner, item: &Item, shared: &Shared) -> Option<LowEntry> {
-        if !shared.blocks.has_areas() {
+    /// How a page of the host that moves for `owner` enters the declared region or stays there, if it does.
+    fn entry_of_move(&self, owner: Owner, item: &Item, shared: &Shared) -> Option<Entry> {
+        if !shared.blocks.has_regions() {
             return None;
         }
         let from = item.expect?.block();
         self.area.of_move(&PageMove {
             owner,
-            from: shared.blocks.area_of(from),
-            has_moved: shared.blocks.row(from).holds_moved,
-            may_stay: self.low.may_stay,
+            from: shared.blocks.region_of(from),
+            has_moved: self.streams.have_moved(shared.blocks.row(from)),
             heat: shared.heat.of(item.lpn),
             future: shared.future.of(item.lpn),
         })
@@ -172,7 +173,7 @@ impl Place {
             Owner::Gc | Owner::Wear
                 if shared.heat.is_on()
                     && let Some(stream) = self.streams.read_often()
-                    && self.wear[Area::High as usize].takes_along(shared.heat.of(item.lpn)) =>
+                    && self.wear[RegionId::MAIN.index()].takes_along(shared.heat.of(item.lpn)) =>
             {
                 stream
             }
@@ -227,7 +228,7 @@ impl Place {
         }
         match (self.streams.row(stream).writer(), why) {
             (Writer::Host, Why::Host { has_merged }) => {
-                let slot = self.take_for_host(now, has_merged, shared)?;
+                let slot = self.take_for_host(now, stream, has_merged, shared)?;
                 Ok((stream, slot))
             }
             (Writer::Copy, _) => self.take_for_copy(now, stream, shared),
@@ -235,7 +236,7 @@ impl Place {
         }
     }
 
-    /// A page has been given the slot `taken` of `choice`. That it was `refused` a slot of the low wearing area is counted
+    /// A page has been given the slot `taken` of `choice`. That it was `refused` a slot of a declared region is counted
     /// now, and not before: a page that has to wait asks again.
     fn note_taken(
         &mut self,
@@ -248,21 +249,20 @@ impl Place {
         let along = Some(taken.0) == self.streams.read_often() && taken.0 == choice.stream;
         shared.counters.slots_taken_along += u64::from(along);
         if let Some(reason) = refused {
-            shared.counters.low_refused[reason as usize] += 1;
+            shared.counters.entries_refused[reason as usize] += 1;
         }
-        let is_returned = matches!(
-            why,
-            Why::Moved {
-                owner: Owner::Return,
-                ..
-            }
-        );
-        self.low.stayed += u32::from(is_returned && choice.entry.is_some());
+        if let Some(entry) = choice.entry {
+            let owner = match why {
+                Why::Moved { owner, .. } => Some(owner),
+                _ => None,
+            };
+            self.area.has_entered(entry, owner);
+        }
     }
 }
 
 impl Refused {
-    /// The reason that a page finds no slot in the low wearing area.
+    /// The reason that a page finds no slot in a declared region.
     fn of(refusal: Refusal) -> Refused {
         match refusal {
             Refusal::Wait(Wait::Buffer) => Refused::Buffer,

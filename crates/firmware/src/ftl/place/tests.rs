@@ -7,14 +7,16 @@ use firstread_core::{
 
 use super::bad::BadBlocks;
 use super::streams::Streams;
-use super::{Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
+use super::{Erased, Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
 };
 use crate::observe::{
-    Area, Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse, SuperblockUse,
+    Heat, HeatConfig, Owner, PoolId, Refused, RegionId, StreamId, StreamRow, StreamUse,
+    SuperblockUse,
 };
+use crate::policy::area::{Areas, Entry};
 use crate::shared::Shared;
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
@@ -232,19 +234,19 @@ fn formula_cold_data_share_the_room_of_moves() {
     assert_eq!(missing(&drive), before + 2);
 }
 
-/// A drive with areas, 16 and 4 superblocks, whose high wearing area is worn to its bound and half full of data, and
-/// whose low wearing area is full but for its last `low_free` superblocks.
-fn at_bound(low_free: u32) -> Drive {
+/// A drive of 16 superblocks and 4 in a region that the scheme declares. Its own region is worn to the scheme's bound and half
+/// full of data. The other one is full but for its last `free` superblocks.
+fn at_bound(free: u32) -> Drive {
     let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
     let store = &mut drive.lower.store;
-    for block in (0..8).chain(16..20 - low_free).map(SuperblockId) {
+    for block in (0..8).chain(16..20 - free).map(SuperblockId) {
         store.mark_filled(Ns::ZERO, block, 0, 40);
     }
     for block in (0..16).map(SuperblockId) {
         store.shared.blocks.row_mut(block).set_pe_cycles(900);
     }
-    store.place.look_at_areas(&store.shared);
-    assert!(store.place.keeps_low());
+    store.place.look_at_regions(&store.shared);
+    assert!(store.place.keeps(RegionId::DECLARED));
     drive
 }
 
@@ -260,12 +262,12 @@ fn host_writes(drive: &mut Drive, lpn: u64) -> Result<SuperblockId, Refusal> {
     Ok(block)
 }
 
-/// A page that belongs in the low wearing area and goes elsewhere is counted once, however often its write has to wait.
+/// A page that belongs in a declared region and goes elsewhere is counted once, however often its write has to wait.
 #[test]
 fn formula_a_refusal_is_counted_when_the_page_has_a_slot_elsewhere() {
     let mut drive = at_bound(0);
-    let refused = |drive: &Drive| drive.lower.store.shared.counters.low_refused;
-    host_writes(&mut drive, 5).expect("the first write goes to the high wearing area");
+    let refused = |drive: &Drive| drive.lower.store.shared.counters.entries_refused;
+    host_writes(&mut drive, 5).expect("the first write goes to the drive's own region");
     assert_eq!(refused(&drive).iter().sum::<u64>(), 0);
     // The buffer holds three wordlines, which nothing programs here.
     let updates = (0..).find(|_| host_writes(&mut drive, 5).is_err());
@@ -279,10 +281,10 @@ fn formula_a_refusal_is_counted_when_the_page_has_a_slot_elsewhere() {
     assert_eq!(refused(&drive).iter().sum::<u64>(), 11);
 }
 
-/// An update enters the low wearing area at the bound, but not through a write cache that is lost at a power cut: a flush
+/// An update enters the declared region at the bound, but not through a write cache that is lost at a power cut: a flush
 /// waits for the stream of the host alone.
 #[test]
-fn formula_writes_through_a_volatile_cache_keep_out_of_the_low_area() {
+fn formula_writes_through_a_volatile_cache_keep_out_of_a_declared_region() {
     for (write_cache, enters) in [
         (WriteCache::Protected, true),
         (WriteCache::Volatile, false),
@@ -296,10 +298,10 @@ fn formula_writes_through_a_volatile_cache_keep_out_of_the_low_area() {
     }
 }
 
-/// What the host has written into the low wearing area is in the write buffer like all that it writes; what was copied there
+/// What the host has written into a declared region is in the write buffer like all that it writes; what was copied there
 /// is not the host's.
 #[test]
-fn formula_the_host_has_slots_in_the_buffer_of_the_low_area() {
+fn formula_the_host_has_slots_in_the_buffer_of_a_declared_region() {
     let mut drive = at_bound(2);
     let buffered = |drive: &Drive| drive.lower.store.place.host_slots_buffered();
     assert_eq!(buffered(&drive), 0);
@@ -311,7 +313,7 @@ fn formula_the_host_has_slots_in_the_buffer_of_the_low_area() {
     let item = Item {
         lpn: Lpn(7),
         expect: None,
-        why: Why::Copied(StreamUse::Low),
+        why: Why::Copied(StreamUse::Region(RegionId::DECLARED)),
     };
     let placed = drive
         .lower
@@ -322,10 +324,10 @@ fn formula_the_host_has_slots_in_the_buffer_of_the_low_area() {
     assert_eq!(buffered(&drive), 3);
 }
 
-/// Free superblocks of the low wearing area are kept from what the host may open, those that are about to be free among them,
+/// Free superblocks of a declared region are kept from what the host may open, those that are about to be free among them,
 /// until nothing else can be had.
 #[test]
-fn formula_free_superblocks_of_the_low_area_are_kept() {
+fn formula_free_superblocks_of_a_declared_region_are_kept() {
     let mut drive = at_bound(2);
     let (place, shared) = (&mut drive.lower.store.place, &drive.lower.store.shared);
     let most = |place: &Place| {
@@ -335,20 +337,16 @@ fn formula_free_superblocks_of_the_low_area_are_kept() {
     };
     let kept = most(place);
     for (emptied, owner, soon) in [(17, Owner::Gc, 3), (17, Owner::Wear, 3), (3, Owner::Gc, 2)] {
-        assert_eq!(place.kept_low_soon(shared), (2, 2 * u64::from(SLOTS)));
+        assert_eq!(place.kept_soon(shared), (2, 2 * u64::from(SLOTS)));
         place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
         let slots = soon * u64::from(SLOTS);
-        assert_eq!(
-            place.kept_low_soon(shared),
-            (soon as u32, slots),
-            "{emptied}"
-        );
+        assert_eq!(place.kept_soon(shared), (soon as u32, slots), "{emptied}");
         place.relocation.emptying = None;
     }
-    assert!(place.release_low());
+    assert!(place.release_kept());
     assert_eq!(most(place), kept + 2 * u64::from(SLOTS));
-    assert_eq!(place.kept_low_soon(shared), (0, 0));
-    assert!(!place.release_low(), "they were released before");
+    assert_eq!(place.kept_soon(shared), (0, 0));
+    assert!(!place.release_kept(), "they were released before");
 }
 
 /// A write does not wait in vain while free superblocks are kept from the host: they are released when nothing else can
@@ -362,13 +360,13 @@ fn formula_a_drive_that_keeps_free_superblocks_is_not_full() {
     }
     let (place, shared) = (&mut store.place, &store.shared);
     assert!(!place.has_garbage(shared) && !place.is_full(shared));
-    assert!(place.release_low());
+    assert!(place.release_kept());
     assert!(place.is_full(shared));
 }
 
-/// What is kept of the low wearing area is what its free superblocks hold, in whichever mode they are.
+/// What is kept of a declared region is what its free superblocks hold, in whichever mode they are.
 #[test]
-fn formula_superblocks_of_the_low_area_are_kept_with_the_slots_that_they_have() {
+fn formula_superblocks_of_a_declared_region_are_kept_with_the_slots_that_they_have() {
     let mut drive = at_bound(2);
     let (place, shared) = (&mut drive.lower.store.place, &drive.lower.store.shared);
     let beyond = |place: &Place| {
@@ -380,8 +378,8 @@ fn formula_superblocks_of_the_low_area_are_kept_with_the_slots_that_they_have() 
     // As if one of the two had been erased into a mode that holds half as much, and one of the others into one that holds
     // as much more.
     let pools = &mut place.space.pools;
-    pools.in_area_mut(Area::Low).unwrap().free_slots -= u64::from(SLOTS) / 2;
-    pools.in_area_mut(Area::High).unwrap().free_slots += u64::from(SLOTS) / 2;
+    pools.of(PoolId(1)).free_slots -= u64::from(SLOTS) / 2;
+    pools.of(PoolId(0)).free_slots += u64::from(SLOTS) / 2;
     assert_eq!(beyond(place), before + SLOTS as usize / 2);
     assert_eq!(place.missing_room(shared), missing - i64::from(SLOTS) / 2);
 }
@@ -389,21 +387,21 @@ fn formula_superblocks_of_the_low_area_are_kept_with_the_slots_that_they_have() 
 /// What spills leaves a free superblock to pages that are read often.
 #[test]
 fn formula_what_spills_leaves_a_free_superblock() {
-    for (low_free, entry, enters) in [
-        (2, LowEntry::Spill, true),
-        (1, LowEntry::Spill, false),
-        (1, LowEntry::Gc, true),
-        (0, LowEntry::Gc, false),
+    for (free, entry, enters) in [
+        (2, Entry::Spill, true),
+        (1, Entry::Spill, false),
+        (1, Entry::Gc, true),
+        (0, Entry::Gc, false),
     ] {
-        let mut drive = at_bound(low_free);
+        let mut drive = at_bound(free);
         let store = &mut drive.lower.store;
         let taken = store
             .place
             .take_for_entry(Ns::ZERO, StreamId(2), entry, &mut store.shared);
-        assert_eq!(taken.is_ok(), enters, "{low_free} {entry:?}");
+        assert_eq!(taken.is_ok(), enters, "{free} {entry:?}");
         // The last free one was opened, or there was none.
-        let opened_last = low_free == u32::from(enters);
-        assert_eq!(store.place.low_is_wanted(), opened_last || !enters);
+        let opened_last = free == u32::from(enters);
+        assert_eq!(store.place.room_is_wanted(), opened_last || !enters);
     }
 }
 
@@ -411,11 +409,11 @@ fn formula_what_spills_leaves_a_free_superblock() {
 /// each change of superblocks.
 #[test]
 fn formula_room_is_looked_for_once_and_for_pages_read_often_first() {
-    for (entries, for_hot) in [
-        (&[LowEntry::Spill][..], Some(false)),
-        (&[LowEntry::Gc], Some(true)),
-        (&[LowEntry::Gc, LowEntry::Spill], Some(true)),
-        (&[LowEntry::Spill, LowEntry::Gc], Some(true)),
+    for (entries, is_urgent) in [
+        (&[Entry::Spill][..], Some(false)),
+        (&[Entry::Gc], Some(true)),
+        (&[Entry::Gc, Entry::Spill], Some(true)),
+        (&[Entry::Spill, Entry::Gc], Some(true)),
         (&[], None),
     ] {
         let mut drive = at_bound(0);
@@ -431,20 +429,20 @@ fn formula_room_is_looked_for_once_and_for_pages_read_often_first() {
             }
             place.begin_to_make_room(shared)
         };
-        assert_eq!(ask(place, shared), for_hot, "{entries:?}");
+        assert_eq!(ask(place, shared), is_urgent, "{entries:?}");
         assert_eq!(ask(place, shared), None, "nothing has changed");
         shared.counters.erases += 1;
-        assert_eq!(ask(place, shared), for_hot);
+        assert_eq!(ask(place, shared), is_urgent);
         shared.counters.erases += 1;
         place.relocation.emptying = Some(emptying(Owner::Gc, SuperblockId(17), 1));
         assert_eq!(ask(place, shared), None, "one is being emptied");
     }
 }
 
-/// The low wearing area has no stream of cold data: while wear leveling empties one of its superblocks, what it opens is the
+/// A declared region has no stream of cold data: while wear leveling empties one of its superblocks, what it opens is the
 /// most worn one.
 #[test]
-fn formula_cold_data_of_the_low_area_go_to_its_most_worn_superblock() {
+fn formula_cold_data_of_a_declared_region_go_to_its_most_worn_superblock() {
     let leveled = drive_with(20, 8 * u64::from(SLOTS), 0, ("wear", "static"));
     for (emptied, owner, opened) in [
         (16, Owner::Wear, 18),
@@ -457,7 +455,7 @@ fn formula_cold_data_of_the_low_area_go_to_its_most_worn_superblock() {
         shared.blocks.row_mut(SuperblockId(18)).set_pe_cycles(5);
         place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
         let (_, slot) = place
-            .take_for_entry(Ns::ZERO, StreamId(2), LowEntry::Gc, shared)
+            .take_for_entry(Ns::ZERO, StreamId(2), Entry::Gc, shared)
             .expect("two are free");
         assert_eq!(
             slot.ppa.block(),
@@ -467,61 +465,56 @@ fn formula_cold_data_of_the_low_area_go_to_its_most_worn_superblock() {
     }
 }
 
-/// Pages read often stay when their superblock is returned, unless half a superblock of them stayed the last time.
+/// The scheme is told of each page that stays, and what it moved for.
 #[test]
-fn formula_pages_stay_unless_half_a_superblock_stayed() {
-    let mut drive = at_bound(2);
-    drive.lower.store.shared.heat = Heat::new(&HeatConfig::default(), 8 * u64::from(SLOTS));
-    for _ in 0..9 {
-        drive.lower.store.shared.heat.on_read(Lpn(0), 8);
-    }
-    let stays = |drive: &mut Drive, slot: u32, owner| {
-        let (lpn, ppa) = (Lpn(u64::from(slot)), Ppa::new(SuperblockId(17), slot));
-        drive.lower.store.table.set(lpn, ppa);
-        let item = Item {
-            lpn,
-            expect: Some(ppa),
-            why: Why::Moved { owner, stays: None },
+fn formula_the_scheme_is_told_what_stays() {
+    // The scheme lets no page stay at the next turn where half a superblock stayed at this one.
+    for (others, may_stay) in [(SLOTS / 2 - 3, true), (SLOTS / 2 - 2, false)] {
+        let mut drive = at_bound(2);
+        drive.lower.store.shared.heat = Heat::new(&HeatConfig::default(), 8 * u64::from(SLOTS));
+        for _ in 0..9 {
+            drive.lower.store.shared.heat.on_read(Lpn(0), 8);
+        }
+        let stays = |drive: &mut Drive, slot: u32, owner| {
+            let (lpn, ppa) = (Lpn(u64::from(slot)), Ppa::new(SuperblockId(17), slot));
+            drive.lower.store.table.set(lpn, ppa);
+            let item = Item {
+                lpn,
+                expect: Some(ppa),
+                why: Why::Moved { owner, stays: None },
+            };
+            let placed = drive
+                .lower
+                .store
+                .take(Ns::ZERO, &item)
+                .expect("there is room");
+            let stays = placed.ppa().block().0 >= 16;
+            let _ = drive.lower.commit(placed);
+            stays
         };
-        let placed = drive
-            .lower
-            .store
-            .take(Ns::ZERO, &item)
-            .expect("there is room");
-        let stays = placed.ppa().block().0 >= 16;
-        let _ = drive.lower.commit(placed);
-        stays
-    };
-    drive.lower.store.place.begin_return();
-    assert!(stays(&mut drive, 0, Owner::Return) && stays(&mut drive, 1, Owner::Return));
-    assert!(
-        stays(&mut drive, 2, Owner::Gc),
-        "it is emptied within the area"
-    );
-    assert_eq!(drive.lower.store.place.low.stayed, 2);
-    for (stayed, may_stay) in [(SLOTS / 2 - 1, true), (SLOTS / 2, false), (0, true)] {
-        drive.lower.store.place.low.stayed = stayed;
-        drive.lower.store.place.begin_return();
-        assert_eq!(stays(&mut drive, 3, Owner::Return), may_stay, "{stayed}");
-        let now = u32::from(may_stay);
-        assert_eq!(drive.lower.store.place.low.stayed, now);
+        drive.lower.store.place.area.oldest_leaves();
+        assert!(stays(&mut drive, 0, Owner::MakeRoom) && stays(&mut drive, 1, Owner::MakeRoom));
+        assert!(
+            stays(&mut drive, 2, Owner::Gc),
+            "it is emptied within the region"
+        );
+        let scheme = &mut drive.lower.store.place.area;
+        for _ in 0..others {
+            scheme.has_entered(Entry::Stay, Some(Owner::MakeRoom));
+        }
+        scheme.oldest_leaves();
+        assert_eq!(stays(&mut drive, 3, Owner::MakeRoom), may_stay, "{others}");
     }
 }
 
-/// Moves that find room in the low wearing area alone have it, and map pages that move go along.
+/// Moves that find room in a declared region alone have it, and map pages that move go along.
 #[test]
 fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
     let capacity = 8 * u64::from(SLOTS);
     let mut drive = drive_with(20, capacity, 8, ("area", "differential"));
     fill(&mut drive, 1, 40);
     let store = &mut drive.lower.store;
-    store
-        .place
-        .space
-        .pools
-        .in_area_mut(Area::Low)
-        .unwrap()
-        .is_kept = true;
+    store.place.space.pools.of(PoolId(1)).is_kept = true;
     let item = Item {
         lpn: Lpn(capacity),
         expect: None,
@@ -558,6 +551,27 @@ fn formula_declared_streams_share_their_lines() {
     assert_eq!(lines(&[]), 2 * 3);
     assert_eq!(lines(&ROWS[..1]), 2 * 3 + 3, "a stream alone has three");
     assert_eq!(lines(ROWS), 2 * 3 + 5);
+    // What is told of each stream, with what they share, is all that there is: lines as wide as the widest mode among the
+    // declared streams, which the drive's own may be.
+    for (mode, map_pages, rows, shared) in [
+        (CellMode::Slc, 0, &ROWS[..0], 0),
+        (CellMode::Slc, 8, &ROWS[..1], 2),
+        (CellMode::Qlc, 0, ROWS, 2),
+        (CellMode::Qlc, 8, &ROWS[2..], 2),
+    ] {
+        let plan = StreamPlan::new(geometry, mode, map_pages, [rows, &[], &[], &[]]);
+        assert_eq!(plan.shared_buffer().lines, shared);
+        let all = || plan.buffers().chain([plan.shared_buffer()]);
+        let slots: u32 = all().map(|buffer| buffer.slots).sum();
+        assert_eq!(slots, plan.slot_buffers(), "{mode:?} {map_pages} {rows:?}");
+        let lines: u32 = all().map(|buffer| buffer.lines).sum();
+        assert_eq!(lines * u32::from(geometry.dies()), plan.programs());
+        let own = 2 + usize::from(map_pages > 0);
+        let lines: Vec<u32> = plan.buffers().map(|buffer| buffer.lines).collect();
+        assert_eq!(lines[..own], [3, 3, 3][..own]);
+        assert!(lines[own..].iter().all(|lines| *lines == 1));
+        assert_eq!(lines.len(), own + rows.len());
+    }
     let mut streams = Streams::new(plan(ROWS), Buf(7));
     let [one, other, third] = [2, 3, 4].map(StreamId);
     for (stream, block) in [(one, 3), (other, 5), (third, 6)] {
@@ -659,30 +673,39 @@ fn model_failed_blocks_and_spares_are_those_of_each_die() {
     );
 }
 
-/// What a superblock was opened for: of those that moves fill, all that they hold has moved; that of the map holds its pages.
+/// What a superblock was opened for, until its erase begins: of those that moves fill, all that they hold has moved; that of
+/// the map holds its pages.
 #[test]
 fn formula_superblocks_remember_what_they_were_opened_for() {
     let of = |choice: (&str, &str), takes: Option<StreamUse>, stream: Option<StreamId>| {
-        let mut drive = drive_with(20, 600, 0, choice);
+        let map_cache = 8 * u32::from(takes == Some(StreamUse::Map));
+        let mut drive = drive_with(20, 600, map_cache, choice);
         let store = &mut drive.lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         let declared = takes.and_then(|what| place.streams.that_takes(what));
         let stream = stream.or(declared).expect("the scheme declares the stream");
         assert!(place.open(Ns(7), stream, shared), "{choice:?} {takes:?}");
         let block = place.opened().expect("a superblock was opened");
-        let row = shared.blocks.row(block);
-        assert_eq!(row.programmed_at, Ns(7));
-        (row.holds_moved, row.holds_map)
+        let row = *shared.blocks.row(block);
+        assert_eq!((row.programmed_at, row.stream), (Ns(7), Some(stream)));
+        let (mode, table) = (row.mode, &mut store.table);
+        place.begin_erase(block, mode, Erased::Emptied, table, shared);
+        assert_eq!(shared.blocks.row(block).stream, None);
+        (place.streams.have_moved(&row), row.holds_map)
     };
     let none = ("", "");
     assert_eq!(of(none, None, Some(StreamId::HOST)), (false, false));
     assert_eq!(of(none, None, Some(StreamId::MOVE)), (true, false));
+    assert_eq!(of(none, Some(StreamUse::Map), None), (false, true));
     let cold = ("wear", "progressive");
     assert_eq!(of(cold, Some(StreamUse::Cold), None), (true, false));
     let often = ("wear", "progressive-hot");
     assert_eq!(of(often, Some(StreamUse::ReadOften), None), (true, false));
-    let low = ("area", "differential");
-    assert_eq!(of(low, Some(StreamUse::Low), None), (false, false));
+    let declared = ("area", "differential");
+    assert_eq!(
+        of(declared, Some(StreamUse::Region(RegionId::DECLARED)), None),
+        (false, false)
+    );
     let refreshed = ("refresh", "lightweight");
     assert_eq!(
         of(refreshed, Some(StreamUse::Refreshed), None),
@@ -726,10 +749,10 @@ fn model_an_open_superblock_is_closed_where_its_rest_is_no_room() {
     assert!(closed > 20 && kept > 20, "{closed} {kept}");
 }
 
-/// Free superblocks of the low wearing area are kept for it where the high wearing one holds its data beside what keeps the drive
+/// Free superblocks of a declared region are kept for it where the drive's own one holds its data beside what keeps the drive
 /// alive: the reserve, the open superblock of each stream, and the least spare.
 #[test]
-fn model_the_low_area_is_kept_while_the_high_one_holds_its_data() {
+fn model_a_declared_region_is_kept_while_the_own_one_holds_its_data() {
     let (mut kept, mut open) = (0, 0);
     for seed in 0..120 {
         let s = Stream::new(seed).named("kept");
@@ -760,12 +783,12 @@ fn model_the_low_area_is_kept_while_the_high_one_holds_its_data() {
                 valid += row.valid_slots;
             }
         }
-        place.look_at_areas(shared);
-        // Three superblocks, and the open one of the stream of the low wearing area.
+        place.look_at_regions(shared);
+        // Three superblocks, and the open one of the stream of the declared region.
         let alive = 4 * u64::from(SLOTS) + spare;
         let holds = u64::from(slots) >= u64::from(valid) + alive;
         assert_eq!(
-            place.keeps_low(),
+            place.keeps(RegionId::DECLARED),
             holds,
             "seed {seed}: {slots} slots, {valid} valid, {spare}"
         );

@@ -8,7 +8,7 @@ use firstread_core::{Arena, Buf, Ns, SuperblockId, Wait};
 use super::{ASKED, Relocate};
 use crate::ftl::place::{Evacuation, Item, Refusal, Why};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Counters, Owner, Refused, StreamUse, SuperblockUse};
+use crate::observe::{Counters, Owner, Refused, RegionId, StreamUse, SuperblockUse};
 use crate::policy::area::Areas;
 use crate::policy::cell_mode::CellModes;
 use crate::policy::hot_pages::PageRead;
@@ -57,12 +57,12 @@ impl Relocate {
         if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
             return false;
         }
-        let areas = &mut lower.store.place.area;
-        let area = shared.blocks.area_of(ended.at.block);
-        if self.sees_every_read || areas.sees_read(area, ended.step) {
+        let scheme = &mut lower.store.place.area;
+        let region = shared.blocks.region_of(ended.at.block);
+        if self.sees_every_read || scheme.sees_read(region, ended.step) {
             return self.pages_read(now, job, lower, ports);
         }
-        areas.has_read(slots_of(ended.asked, shared.layout.codewords_per_slot()));
+        scheme.has_read(slots_of(ended.asked, shared.layout.codewords_per_slot()));
         self.wakes()
     }
 
@@ -80,7 +80,7 @@ impl Relocate {
             at, step, asked, ..
         } = shared.jobs[job];
         let row = *shared.blocks.row(at.block);
-        let area = shared.blocks.area_of(at.block);
+        let region = shared.blocks.region_of(at.block);
         let codewords = shared.layout.codewords_per_slot();
         let whole = u64::MAX >> (64 - codewords);
         let first = shared.ppa_in(at, 0);
@@ -109,8 +109,8 @@ impl Relocate {
             };
             let is_own = row.mode == shared.config.mode;
             self.limits.earn();
-            let migrates = lower.store.place.area.after_read(area, &read);
-            let budget = &mut lower.store.shared.counters.low_over_budget;
+            let migrates = lower.store.place.area.after_read(region, &read);
+            let budget = &mut lower.store.shared.counters.migrations_over_budget;
             *budget += u64::from(migrates == Some(false));
             let Some(to) = self.wants_copy(&read, is_own, migrates == Some(true)) else {
                 continue;
@@ -140,11 +140,11 @@ impl Relocate {
     }
 
     /// Into which stream a page that was read is to be copied, if it is. `is_own`: it lies in the drive's own mode. Both schemes see
-    /// every read. A promotion goes before a migration into the low wearing area, and that before a refresh.
+    /// every read. A promotion goes before a migration into another region, and that before a refresh.
     fn wants_copy(&mut self, read: &PageRead, is_own: bool, migrates: bool) -> Option<StreamUse> {
         let refreshes = is_own && self.refresh.rewrites(read);
         let promoted = self.cell_mode.after_read(read).map(StreamUse::Promoted);
-        let migrated = || (is_own && migrates).then_some(StreamUse::Low);
+        let migrated = || (is_own && migrates).then_some(StreamUse::Region(RegionId::DECLARED));
         promoted
             .or_else(migrated)
             .or_else(|| refreshes.then_some(StreamUse::Refreshed))
@@ -210,7 +210,7 @@ fn slots_of(asked: u64, codewords: u32) -> u32 {
 fn refusals(to: StreamUse, counters: &mut Counters) -> &mut [u64; Refused::COUNT] {
     match to {
         StreamUse::Refreshed => &mut counters.refreshes_refused,
-        StreamUse::Low => &mut counters.low_refused,
+        StreamUse::Region(_) => &mut counters.entries_refused,
         _ => &mut counters.promotions_refused,
     }
 }
@@ -244,10 +244,7 @@ pub(super) fn copy<M: Arena>(
             counters.slots_promoted[mode as usize] += 1;
             Owner::Promotion
         }
-        StreamUse::Low => {
-            lower.store.place.area.has_migrated();
-            Owner::Migration
-        }
+        StreamUse::Region(_) => Owner::Migration,
         _ => {
             counters.slots_refreshed += 1;
             Owner::Refresh

@@ -46,7 +46,7 @@ impl Relocate {
             self.start_page(now, owner, lpn, lower, ports);
         }
         self.convert_free(now, lower, ports);
-        self.make_room_in_low(lower);
+        self.make_room(lower);
         loop {
             let Some(current) = lower.store.place.relocation.emptying else {
                 match self.next_evacuation(lower) {
@@ -132,7 +132,8 @@ impl Relocate {
         place.relocation.emptying = None;
         let block = current.block;
         shared.counters.superblocks_refreshed += u64::from(current.owner == Owner::Refresh);
-        shared.counters.superblocks_returned += u64::from(current.owner == Owner::Return);
+        let for_room = current.owner == Owner::MakeRoom;
+        shared.counters.superblocks_emptied_for_room += u64::from(for_room);
         let mode = match current.owner {
             // One that reads have disturbed has left hot pages behind, for which their stream may want another one.
             Owner::Gc | Owner::Refresh => self.mode_for_stream(block, current.mode, place, shared),
@@ -168,7 +169,7 @@ impl Relocate {
         let waits = is_held || relocation.superblock_is_wanted();
         let space = &place.space;
         if waits && relocation.is_resting() && space.erases.is_empty() && space.programs == 0 {
-            if place.release_low() {
+            if place.release_kept() {
                 self.again = true;
             } else if is_held || place.has_garbage(&lower.store.shared) {
                 place.end_of_life();
@@ -177,8 +178,8 @@ impl Relocate {
         }
     }
 
-    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, room in
-    /// the low wearing area, garbage collection, wear leveling.
+    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, room in the region that a
+    /// scheme declares, garbage collection, wear leveling.
     fn next_evacuation<M: Arena>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         // An evacuation that gives back less than it takes waits until cleaning has its reserve.
         let spare = lower.store.place.has_spare();

@@ -32,8 +32,8 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Area, Owner, StreamId, SuperblockUse};
-use crate::policy::gc_victim::{self, GcVictim, Outlook};
+use crate::observe::{Among, Filled, Owner, RegionId, SuperblockUse};
+use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
 
 /// Wordlines over all dies that the host can still fill when cleaning ends: an erase takes about as long as
@@ -45,7 +45,7 @@ impl Relocate {
     /// pages take room, and one slot missing at the deadline costs the moves of a whole superblock.
     fn map_pages_to_come<M>(&self, store: &FlashStore<M>) -> (i64, i64) {
         let (place, counters) = (&store.place, &store.shared.counters);
-        let left = place.buffer(StreamId::HOST).slots_left();
+        let left = place.left_for_host();
         let before = place.relocation.written_before[0];
         let slots = counters.host_slots_written - before.0;
         let pages = counters.front.map_writes - before.1;
@@ -64,7 +64,7 @@ impl Relocate {
             return store.place.relocation.pace.rest();
         };
         let place = &mut store.place;
-        let left = place.buffer(StreamId::HOST).slots_left();
+        let left = place.left_for_host();
         let slots = place.space.largest_slots as u32;
         let wordline = place.relocation.pace.wordline();
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
@@ -74,17 +74,16 @@ impl Relocate {
 
     /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
     /// flight do not count.
-    fn moves_until_free<M>(&mut self, store: &FlashStore<M>) -> Option<i64> {
+    fn moves_until_free<M>(&mut self, store: &mut FlashStore<M>) -> Option<i64> {
         let (_, to_come) = self.map_pages_to_come(store);
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
         let slots = space.largest_slots as i64;
         let for_stream = i64::from(self.stream_waits(place, shared));
         let mut missing = place.missing_room(shared) + to_come + for_stream * slots;
-        // Superblocks kept for the low wearing area are not the host's; the one being emptied counts below.
-        let (kept_low, _) = place.kept_low_soon(shared);
-        let mut free =
-            i64::from(space.free_soon(&shared.blocks)) - for_stream - i64::from(kept_low);
+        // Superblocks kept for another region are not the host's; the one being emptied counts below.
+        let (kept, _) = place.kept_soon(shared);
+        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream - i64::from(kept);
         let can_open = || to_come + for_stream == 0 && place.can_open(slots as u32, shared);
         if free > 0 && (missing <= 0 || can_open()) {
             return None;
@@ -119,10 +118,11 @@ impl Relocate {
     }
 
     /// The victim after `after` others, as things are now.
-    fn foreseen<M>(&mut self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
+    fn foreseen<M>(&mut self, after: usize, store: &mut FlashStore<M>) -> Option<SuperblockId> {
         if let Some(block) = self.known_victim(after, store) {
             return Some(block);
         }
+        store.shared.update_index();
         let filled = self.filled_to_their_end(store);
         let outlook = Outlook {
             full: &filled,
@@ -147,13 +147,17 @@ impl Relocate {
     /// The victim after `after` others, if it was foreseen and can still be cleaned.
     fn known_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         let block = *self.gc.foreseen[..self.gc.known].get(after)?;
-        let mut row = *store.shared.blocks.row(block);
-        if row.usage == SuperblockUse::Open
-            && self.filled_to_their_end(store).contains(&Some(block))
-        {
-            row.usage = SuperblockUse::Full;
-        }
-        (gc_victim::gain(&store.shared.config.geometry, &row) > 0).then_some(block)
+        let row = store.shared.blocks.row(block);
+        let will_be_full = match row.usage {
+            SuperblockUse::Open => self.filled_to_their_end(store),
+            _ => [None; FILLED],
+        };
+        let outlook = Outlook {
+            full: &will_be_full,
+            emptied: &[],
+        };
+        let has_garbage = row.valid_slots < store.shared.slots_of(row.mode);
+        (has_garbage && outlook.is_at_rest(block, row)).then_some(block)
     }
 
     /// The victim after `after` others, chosen now, after all that `outlook` tells. A map superblock that is half garbage
@@ -166,11 +170,11 @@ impl Relocate {
     ) -> Option<SuperblockId> {
         let after = after as u64;
         map_victim(outlook, &store.place, &store.shared).or_else(|| {
-            if store.shared.blocks.has_areas() {
-                return self.victim_of_areas(after, outlook, store);
+            if store.shared.blocks.has_regions() {
+                return self.victim_of_regions(after, outlook, store);
             }
             // Each cleaned superblock makes room to open one.
-            let victims = self.victims_in(Area::High, outlook, store).after(after);
+            let victims = self.victims_in(RegionId::MAIN, outlook, store).after(after);
             self.gc.victim().choose(victims, self.gc.chosen + after)
         })
     }
@@ -184,12 +188,13 @@ impl Relocate {
             return None;
         }
         // Wear leveling gives back what it takes, so it needs no more room than cleaning. But it can wait.
-        while let Some(area) = self.gc.worn_area()
+        while let Some(region) = self.gc.worn_region()
             && !store.place.relocation.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.shared)
         {
-            self.gc.consider_wear[area as usize] = false;
-            if let Some(block) = store.place.cold(area, &store.shared) {
+            self.gc.consider_wear[region.index()] = false;
+            store.shared.update_index();
+            if let Some(block) = store.place.cold(region, &store.shared) {
                 return Some((Owner::Wear, block));
             }
         }
@@ -208,16 +213,14 @@ impl Relocate {
     }
 
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
-    pub(super) fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
+    pub(super) fn worth_cleaning<M>(&self, store: &mut FlashStore<M>) -> Option<SuperblockId> {
+        store.shared.update_index();
+        let store = &*store;
         let now = Outlook::default();
         if !self.has_to_clean(store) && map_victim(now, &store.place, &store.shared).is_none() {
-            let areas = match store.place.keeps_low() {
-                true => &Area::ALL[..1],
-                false => &Area::ALL[..],
-            };
-            let gains = areas
-                .iter()
-                .map(|&area| self.victims_in(area, now, store).best_gain());
+            let regions = store.shared.blocks.regions();
+            let for_host = regions.filter(|region| !store.place.keeps(*region));
+            let gains = for_host.map(|region| self.victims_in(region, now, store).best_gain());
             if gains.max() < Some(self.least_gain(store)) {
                 return None;
             }
@@ -249,7 +252,7 @@ impl Relocate {
             || (owner == Owner::Wear && others_ask)
             // Without writes no move is ever due: cleaning that has begun ends for those who wait behind it.
             || (owner == Owner::Gc && others_ask && store.place.relocation.emptying.is_some())
-            || (owner == Owner::Gc && store.place.compacts_low(&store.shared))
+            || (owner == Owner::Gc && store.place.empties_declared(&store.shared))
     }
 
     /// Whether something cannot continue before a superblock has been cleaned.
@@ -265,7 +268,7 @@ impl Relocate {
         store.place.relocation.pace.is_due()
             || store.place.relocation.superblock_is_wanted()
             || store.place.space.failed > 0
-            || self.gc.worn_area().is_some()
+            || self.gc.worn_region().is_some()
     }
 
     /// The superblock to be cleaned: `chosen`, or the one that gains most if `chosen` does not fit or the
@@ -295,15 +298,16 @@ impl Relocate {
     }
 }
 
-/// The map superblock to be cleaned before others: the emptiest, if at least half of it is garbage.
+/// The map superblock to be cleaned before others: the one with the smallest share of valid slots, if at least half of it is
+/// garbage.
 fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<SuperblockId> {
     if !place.has_map() {
         return None;
     }
-    let half_garbage = shared.blocks.iter().filter(|(block, row)| {
-        let slots = shared.slots_of(row.mode);
-        row.holds_map && row.valid_slots <= slots / 2 && outlook.is_at_rest(*block, row)
+    let half = |filled: Filled, _| (filled.valid <= filled.slots / 2).then_some(filled);
+    let geometry = &shared.config.geometry;
+    let emptiest = shared.blocks.regions().filter_map(|region| {
+        outlook.first(shared.blocks.in_region(region), geometry, Among::Map, half)
     });
-    let emptiest = half_garbage.min_by_key(|(_, row)| row.valid_slots);
-    emptiest.map(|(block, _)| block)
+    emptiest.min().map(|(_, block)| block)
 }

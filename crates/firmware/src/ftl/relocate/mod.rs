@@ -18,16 +18,16 @@
 //! - `moves`: one move, from its read to its new slot.
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
 //!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
-//! - `areas`: victims of each area, and room in the low wearing one.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and foreseen victims.
+//! - `regions`: victims of each region, and room in the one that a scheme declares.
 
-mod areas;
 mod copy;
 mod evacuate;
 mod gc;
 mod limits;
 mod moves;
 mod promote;
+mod regions;
 mod victims;
 
 use alloc::collections::VecDeque;
@@ -37,7 +37,7 @@ use firstread_core::{Arena, CellMode, Geometry, Lpn, Ns, Ppa, SuperblockId};
 use crate::config::Config;
 use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Area, Future, ModeSet, Owner, SuperblockUse};
+use crate::observe::{Future, ModeSet, Owner, RegionId, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::policy::refresh::{AnyRefresh, MostSenses, Refresh};
@@ -78,8 +78,8 @@ pub enum Busy {
 #[derive(Clone, Debug)]
 pub(crate) struct Relocate {
     asked: VecDeque<Evacuation>,
-    /// The superblock of the low wearing area to be emptied for room there.
-    room: Option<Evacuation>,
+    /// The superblock to be emptied for room in its region.
+    for_room: Option<Evacuation>,
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
@@ -118,14 +118,14 @@ impl Relocate {
         victim: AnyGcVictim,
         cell_mode: AnyCellMode,
         refresh: AnyRefresh,
-        has_areas: bool,
+        has_regions: bool,
     ) -> Relocate {
         let window = Relocate::window(&config.geometry);
         let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
         let sees_every_read = !(cell_mode.streams().is_empty() && refresh.streams().is_empty());
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
-            room: None,
+            for_room: None,
             pages: VecDeque::with_capacity(PAGES),
             arrived: VecDeque::with_capacity(window as usize),
             waits_for_buffer: false,
@@ -134,7 +134,7 @@ impl Relocate {
             lacks_room: false,
             unblocks_writes: false,
             gc: Gc::new(victim),
-            copies: has_areas || sees_every_read,
+            copies: has_regions || sees_every_read,
             sees_every_read,
             most_senses: refresh.most_senses(),
             refresh,
@@ -166,7 +166,7 @@ impl Relocate {
 
     /// Power is back: takes over what was dumped.
     pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
-        self.gc = dumped;
+        self.gc.take_dumped(dumped);
     }
 
     /// Relocation may have work: wake it soon.
@@ -201,7 +201,7 @@ impl Relocate {
         !place.relocation.is_idle()
             || place.has_rewrites()
             || place.relocation.wanted != ModeSet::default()
-            || place.low_is_wanted()
+            || place.room_is_wanted()
             || self.has_more_to_move(&lower.store)
     }
 
@@ -304,9 +304,9 @@ impl Relocate {
         }
     }
 
-    /// A superblock of `area` has been erased, so wear has changed.
-    pub(crate) fn erased(&mut self, area: Area) {
-        self.gc.consider_wear(area);
+    /// A superblock of `region` has been erased, so wear has changed.
+    pub(crate) fn erased(&mut self, region: RegionId) {
+        self.gc.consider_wear(region);
     }
 }
 

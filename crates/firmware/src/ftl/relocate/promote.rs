@@ -11,7 +11,7 @@ use super::copy::copy;
 use super::evacuate::rows_of;
 use crate::ftl::place::{Erased, Item, Place};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Area, Owner, Refused, StreamUse, SuperblockRow};
+use crate::observe::{Owner, Refused, RegionId, StreamUse, SuperblockRow};
 use crate::policy::cell_mode::{CellModes, GiveBack, ReclaimState};
 use crate::shared::{Out, Shared};
 
@@ -136,7 +136,7 @@ impl Relocate {
     }
 
     /// The mode that emptied superblock `block` is erased into: `mode`, or that of a stream that has found no
-    /// superblock. No superblock leaves the low wearing area for the pool of a mode.
+    /// superblock. No superblock of a declared region leaves it for the pool of a mode.
     pub(super) fn mode_for_stream(
         &mut self,
         block: SuperblockId,
@@ -150,7 +150,7 @@ impl Relocate {
             // It was not free before, so no free one is taken.
             Some(to)
                 if mode == own
-                    && shared.blocks.area_of(block) == Area::High
+                    && shared.blocks.region_of(block) == RegionId::MAIN
                     && !place.will_have_free_in(to, shared)
                     && self.may_convert(to, 0, place, shared).is_ok() =>
             {

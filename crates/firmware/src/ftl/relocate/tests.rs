@@ -8,7 +8,7 @@ use crate::ftl::place::{Item, Why};
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_of, drive_with, emptying, fill, geometry, setup,
 };
-use crate::observe::{Owner, StreamUse, SuperblockUse};
+use crate::observe::{Owner, RegionId, StreamUse, SuperblockUse};
 use crate::policy::gc_victim::{AXIS, AnyGcVictim};
 
 /// A drive of `superblocks`, of which `free` are free and the others hold `valid` valid slots each. Its spare space
@@ -58,14 +58,19 @@ fn formula_nothing_is_cleaned_while_the_host_can_have_a_superblock() {
 #[test]
 fn formula_a_victim_that_yields_little_waits_until_the_host_needs_it() {
     for (valid, is_worth) in [(57, false), (56, true), (0, true)] {
-        let drive = filled(12, 4, valid);
-        let victim = drive.relocate.worth_cleaning(&drive.lower.store);
+        let mut drive = filled(12, 4, valid);
+        let victim = drive.relocate.worth_cleaning(&mut drive.lower.store);
         assert_eq!(victim.is_some(), is_worth, "{valid} valid slots");
     }
     let mut drive = filled(12, 4, 57);
     let waits = &mut drive.lower.store.place.relocation.host_waits;
     waits.set(Wait::Superblock, true);
-    assert!(drive.relocate.worth_cleaning(&drive.lower.store).is_some());
+    assert!(
+        drive
+            .relocate
+            .worth_cleaning(&mut drive.lower.store)
+            .is_some()
+    );
 }
 
 /// Victims beyond those that are foreseen are taken to hold as much as the last of these. Here each gives back two
@@ -116,7 +121,7 @@ fn sequence_cleaning_makes_room_for_evacuations_that_wait() {
 fn formula_superblocks_are_counted_by_what_they_were_emptied_for() {
     for (owner, refreshed, returned) in [
         (Owner::Refresh, 1, 0),
-        (Owner::Return, 0, 1),
+        (Owner::MakeRoom, 0, 1),
         (Owner::Gc, 0, 0),
         (Owner::Wear, 0, 0),
         (Owner::Convert, 0, 0),
@@ -132,7 +137,7 @@ fn formula_superblocks_are_counted_by_what_they_were_emptied_for() {
         assert_eq!(
             (
                 counters.superblocks_refreshed,
-                counters.superblocks_returned
+                counters.superblocks_emptied_for_room
             ),
             (refreshed, returned),
             "{owner:?}"
@@ -197,7 +202,7 @@ fn sequence_a_victim_that_finds_no_room_gives_way() {
     }
 }
 
-/// A superblock of the low wearing area is compacted once it is being emptied: not if it was erased between the request and
+/// A superblock of a declared region is compacted once it is being emptied: not if it was erased between the request and
 /// its turn.
 #[test]
 fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
@@ -205,7 +210,7 @@ fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
     let block = SuperblockId(2);
     let opened = drive.lower.store.shared.blocks.row(block).opened;
     for (opened, compacted) in [(opened + 1, 0), (opened, 1)] {
-        drive.relocate.room = Some(emptying(Owner::Gc, block, opened));
+        drive.relocate.for_room = Some(emptying(Owner::Gc, block, opened));
         drive.lower.store.place.relocation.asked += 1;
         let next = drive.relocate.next_for_room(&mut drive.lower);
         assert_eq!(next.is_some(), compacted == 1);
@@ -215,10 +220,10 @@ fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
     }
 }
 
-/// The superblock of the low wearing area that was opened longest ago is returned, and waits for a host that waits for a
+/// The superblock of a declared region that was opened longest ago is emptied for room, and waits for a host that waits for a
 /// superblock.
 #[test]
-fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
+fn formula_the_oldest_superblock_is_emptied_for_room_when_the_host_does_not_wait() {
     let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
     for (block, valid) in
         (0..8)
@@ -231,30 +236,30 @@ fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
             .mark_filled(Ns::ZERO, SuperblockId(block), 0, valid);
     }
     let store = &mut drive.lower.store;
-    store.place.look_at_areas(&store.shared);
+    store.place.look_at_regions(&store.shared);
     let opened = |block: u32| store.shared.blocks.row(SuperblockId(block)).opened;
     assert!(opened(18) < opened(16) && opened(16) < opened(19));
     let item = Item {
         lpn: Lpn(3),
         expect: None,
-        why: Why::Copied(StreamUse::Low),
+        why: Why::Copied(StreamUse::Region(RegionId::DECLARED)),
     };
     assert!(store.take(Ns::ZERO, &item).is_err(), "none is free");
-    drive.relocate.make_room_in_low(&mut drive.lower);
+    drive.relocate.make_room(&mut drive.lower);
     let asked = drive
         .relocate
-        .room
+        .for_room
         .expect("a page that is read often waits");
     assert_eq!(
         (asked.block, asked.owner),
-        (SuperblockId(18), Owner::Return)
+        (SuperblockId(18), Owner::MakeRoom)
     );
     for waits in [true, false] {
         let host_waits = &mut drive.lower.store.place.relocation.host_waits;
         host_waits.set(Wait::Superblock, waits);
         let next = drive.relocate.next_for_room(&mut drive.lower);
         assert_eq!(next.is_some(), !waits);
-        assert_eq!(drive.relocate.room.is_some(), waits);
+        assert_eq!(drive.relocate.for_room.is_some(), waits);
     }
 }
 
@@ -311,14 +316,14 @@ fn model_a_foreseen_victim_stands_if_it_holds_less() {
         if !is_full {
             store.shared.blocks.row_mut(foreseen).usage = SuperblockUse::Erasing;
         }
-        let now = drive.relocate.worth_cleaning(&drive.lower.store);
+        let now = drive.relocate.worth_cleaning(&mut drive.lower.store);
         let now = now.expect("the host waits");
         drive.relocate.gc.foreseen[0] = foreseen;
         drive.relocate.gc.known = 1;
         let valid = |block| drive.lower.store.shared.blocks.row(block).valid_slots;
         let stands = is_full && valid(foreseen) < valid(now);
         let expected = if stands { foreseen } else { now };
-        let found = drive.relocate.worth_cleaning(&drive.lower.store);
+        let found = drive.relocate.worth_cleaning(&mut drive.lower.store);
         assert_eq!(
             found,
             Some(expected),
@@ -423,4 +428,32 @@ fn sequence_a_superblock_that_is_given_up_is_at_rest() {
         );
         assert_eq!((row.leaving, current.is_some()), (!lacks_room, !lacks_room));
     }
+}
+
+/// A firmware with another scheme of `gc_victim` takes over a dump: from then on its own scheme chooses, and what was
+/// foreseen stays foreseen.
+#[test]
+fn powerloss_another_scheme_chooses_victims_after_a_restart() {
+    let capacity = u64::from(8 * SLOTS);
+    let [mut old, mut new] = ["fifo", "greedy"].map(|scheme| {
+        let mut drive = drive_with(14, capacity, 0, ("gc_victim", scheme));
+        fill(&mut drive, 2, 40);
+        // The second superblock is the emptiest, and the first the oldest.
+        drive
+            .lower
+            .store
+            .shared
+            .blocks
+            .row_mut(SuperblockId(1))
+            .valid_slots = 3;
+        let waits = &mut drive.lower.store.place.relocation.host_waits;
+        waits.set(Wait::Superblock, true);
+        drive
+    });
+    let chosen = |drive: &mut Drive| drive.relocate.worth_cleaning(&mut drive.lower.store);
+    assert_eq!(chosen(&mut old), Some(SuperblockId(0)));
+    old.relocate.gc.chosen = 5;
+    new.relocate.take_dumped(old.relocate.dump());
+    assert_eq!(chosen(&mut new), Some(SuperblockId(1)));
+    assert_eq!(new.relocate.gc.chosen, 5);
 }

@@ -2,7 +2,7 @@
 
 use firstread_core::SuperblockId;
 
-use crate::observe::Area;
+use crate::observe::{MOST_REGIONS, RegionId};
 use crate::policy::gc_victim::AnyGcVictim;
 
 /// Maximum number of foreseen victims. Later ones are taken to hold as much as the last of them.
@@ -11,43 +11,55 @@ pub(super) const MOST_FORESEEN: usize = 32;
 /// The scheme of axis `gc_victim`, and the foreseen victims.
 #[derive(Clone, Debug)]
 pub(crate) struct Gc {
-    /// An instance for each area.
-    pub(super) victim: [AnyGcVictim; Area::COUNT],
+    /// An instance for each region.
+    pub(super) victim: [AnyGcVictim; MOST_REGIONS],
     /// Number of victims chosen so far.
     pub(super) chosen: u64,
     /// Foreseen victims; the first `known` entries are valid.
     pub(super) foreseen: [SuperblockId; MOST_FORESEEN],
     pub(super) known: usize,
-    /// Wear of each area has changed since wear leveling last looked at it.
-    pub(super) consider_wear: [bool; Area::COUNT],
+    /// Wear of each region has changed since wear leveling last looked at it.
+    pub(super) consider_wear: [bool; MOST_REGIONS],
 }
 
 impl Gc {
     pub(super) fn new(victim: AnyGcVictim) -> Gc {
         Gc {
-            victim: [victim.clone(), victim],
+            victim: core::array::from_fn(|_| victim.clone()),
             chosen: 0,
             foreseen: [SuperblockId(0); MOST_FORESEEN],
             known: 0,
-            consider_wear: [false; Area::COUNT],
+            consider_wear: [false; MOST_REGIONS],
         }
+    }
+
+    /// Power is back: takes over what was `dumped`. The scheme is this firmware's, which may be another one.
+    pub(super) fn take_dumped(&mut self, dumped: Gc) {
+        let Gc {
+            victim: _,
+            chosen,
+            foreseen,
+            known,
+            consider_wear,
+        } = dumped;
+        (self.chosen, self.foreseen, self.known) = (chosen, foreseen, known);
+        self.consider_wear = consider_wear;
     }
 
     /// The scheme.
     pub(super) fn victim(&self) -> &AnyGcVictim {
-        &self.victim[Area::High as usize]
+        &self.victim[RegionId::MAIN.index()]
     }
 
-    /// Wear of `area` has changed.
-    pub(super) fn consider_wear(&mut self, area: Area) {
-        self.consider_wear[area as usize] = true;
+    /// Wear of `region` has changed.
+    pub(super) fn consider_wear(&mut self, region: RegionId) {
+        self.consider_wear[region.index()] = true;
     }
 
-    /// The area whose wear has changed since wear leveling last looked at it.
-    pub(super) fn worn_area(&self) -> Option<Area> {
-        Area::ALL
-            .into_iter()
-            .find(|area| self.consider_wear[*area as usize])
+    /// The region whose wear has changed since wear leveling last looked at it.
+    pub(super) fn worn_region(&self) -> Option<RegionId> {
+        let worn = self.consider_wear.iter().position(|worn| *worn);
+        worn.map(|region| RegionId(region as u8))
     }
 
     /// `block` is the next victim.

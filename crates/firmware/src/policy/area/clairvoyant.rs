@@ -6,13 +6,13 @@
 
 use alloc::vec::Vec;
 
-use firstread_core::Lpn;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Areas;
-use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
-use super::params::{LOW, LOW_FREE, LOW_SHARE, low_from, slots_of};
-use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, StreamRow, SuperblockTable};
+use super::contract::{Entry, InUse, MakeRoom, PageMove, PageWrite, RegionRoom};
+use super::params::{HIGH, LOW, LOW_FREE, LOW_SHARE, LOW_STREAM, low_from, slots_of};
+use super::second_chance::SecondChance;
+use crate::observe::{Future, Owner, PageFuture, RegionId, RegionRow, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::PageRead;
 
@@ -31,11 +31,11 @@ pub const SCHEME: Scheme = Scheme {
 #[derive(Clone, Debug)]
 pub struct Clairvoyant {
     low_from: u32,
-    capacity_slots: u64,
     /// Slots of a superblock.
     slots: u64,
     /// Pages that LWA has room for: its retired superblocks hold none.
     room: u64,
+    second_chance: SecondChance,
     /// Reads of a version from which it belongs in LWA.
     least_reads: u32,
 }
@@ -45,9 +45,9 @@ impl Clairvoyant {
     pub fn new(setup: &Setup, values: &Values) -> Clairvoyant {
         Clairvoyant {
             low_from: low_from(setup, values),
-            capacity_slots: setup.capacity_slots,
             slots: slots_of(setup),
             room: 0,
+            second_chance: SecondChance::new(slots_of(setup)),
             least_reads: u32::MAX,
         }
     }
@@ -58,62 +58,71 @@ impl Clairvoyant {
 }
 
 impl Areas for Clairvoyant {
-    fn low_from(&self) -> Option<u32> {
-        Some(self.low_from)
-    }
-
-    fn free_after_fill(&self) -> Option<u32> {
-        Some(LOW_FREE)
+    fn region(&self) -> Option<RegionRow> {
+        Some(RegionRow {
+            first: self.low_from,
+            free_after_fill: Some(LOW_FREE),
+        })
     }
 
     fn streams(&self) -> &'static [StreamRow] {
-        LOW
+        LOW_STREAM
     }
 
     fn look(&mut self, blocks: &SuperblockTable) {
-        let low = InUse::of(blocks.in_area(Area::Low));
+        let low = InUse::of(blocks.in_region(LOW));
         self.room = low.most_settled(self.slots);
     }
 
     fn foresee(&mut self, future: &Future) {
         // The versions of a page follow one another: its most read one is what it takes room for.
-        let most = |lpn| future.versions(Lpn(lpn)).iter().copied().max();
-        let mut reads: Vec<u32> = (0..self.capacity_slots).filter_map(most).collect();
+        let most = future
+            .all_versions()
+            .map(|versions| versions.iter().copied().max());
+        let mut reads: Vec<u32> = most.flatten().collect();
         reads.sort_unstable_by(|a, b| b.cmp(a));
         let last = reads.get(self.room as usize).copied().unwrap_or(0);
         // Two reads at least: the first one finds the page where it lies.
         self.least_reads = (last + 1).max(2);
     }
 
-    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
-        self.belongs(page.future).then_some(LowEntry::Update)
+    fn of_write(&self, page: &PageWrite) -> Option<Entry> {
+        self.belongs(page.future).then_some(Entry::Update)
     }
 
-    fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
+    fn of_move(&self, page: &PageMove) -> Option<Entry> {
         if page.owner == Owner::Rewrite || !self.belongs(page.future) {
             return None;
         }
         match (page.from, page.owner) {
-            (Area::Low, Owner::Return) if !page.may_stay => None,
-            (Area::Low, _) => Some(LowEntry::Stay),
-            (Area::High, Owner::Gc) => Some(LowEntry::Gc),
-            (Area::High, Owner::Wear) => Some(LowEntry::Wear),
-            (Area::High, _) => None,
+            (LOW, Owner::MakeRoom) if !self.second_chance.is_given() => None,
+            (LOW, _) => Some(Entry::Stay),
+            (HIGH, Owner::Gc) => Some(Entry::Gc),
+            (HIGH, Owner::Wear) => Some(Entry::Wear),
+            _ => None,
         }
     }
 
-    fn sees_read(&self, area: Area, _retries: u8) -> bool {
-        area == Area::High
+    fn sees_read(&self, area: RegionId, _retries: u8) -> bool {
+        area == HIGH
     }
 
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
-        (area == Area::High && self.belongs(read.future)).then_some(true)
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool> {
+        (area == HIGH && self.belongs(read.future)).then_some(true)
     }
 
-    fn makes_room(&self, room: &LowRoom) -> MakeRoom {
-        match room.low_gain > room.slots / 2 {
+    fn has_entered(&mut self, entry: Entry, owner: Option<Owner>) {
+        self.second_chance.has_entered(entry, owner);
+    }
+
+    fn makes_room(&self, room: &RegionRoom) -> MakeRoom {
+        match room.gain > room.slots / 2 {
             true => MakeRoom::Compact,
-            false => MakeRoom::ReturnOldest,
+            false => MakeRoom::EmptyOldest,
         }
+    }
+
+    fn oldest_leaves(&mut self) {
+        self.second_chance.begin();
     }
 }

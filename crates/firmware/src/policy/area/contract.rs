@@ -1,9 +1,81 @@
 //! The contract of schemes of axis `area`.
 
 use super::params::LOW_SPARE;
-use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, PageHeat, StreamRow};
+use crate::observe::{
+    ENTRY_WAYS, Future, Owner, PageFuture, PageHeat, RegionId, RegionRow, StreamRow,
+};
 use crate::observe::{SuperblockTable, SuperblockUse, SuperblockView};
 use crate::policy::hot_pages::PageRead;
+
+/// How a page enters the low wearing area, or stays in it. Placement counts pages by the way, and knows no more of it than
+/// what the methods tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// It was read often and slowly: copied from the buffer of the read.
+    Read,
+    /// It is read often, and garbage collection of the high wearing area moved it anyway.
+    Gc,
+    /// It is read often, and wear leveling of the high wearing area moved it anyway.
+    Wear,
+    /// It is read often, and the host wrote it anew.
+    Update,
+    /// The host wrote it anew, and the high wearing area has reached its bound.
+    Bound,
+    /// It moved twice without a write of the host: it is cold, and the low wearing area has room.
+    Spill,
+    /// It lay in the area, and its superblock was emptied.
+    Stay,
+}
+
+impl Entry {
+    /// All ways, in the order of the counter.
+    pub const ALL: [Entry; ENTRY_WAYS] = [
+        Entry::Read,
+        Entry::Gc,
+        Entry::Wear,
+        Entry::Update,
+        Entry::Bound,
+        Entry::Spill,
+        Entry::Stay,
+    ];
+
+    /// The way of a page that is copied after a host read ([`Areas::after_read`]).
+    pub(crate) const AFTER_READ: Entry = Entry::Read;
+
+    /// Key of the way in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Entry::Read => "by_read",
+            Entry::Gc => "by_gc",
+            Entry::Wear => "by_wear_leveling",
+            Entry::Update => "by_update",
+            Entry::Bound => "at_bound",
+            Entry::Spill => "spilled",
+            Entry::Stay => "stayed",
+        }
+    }
+
+    /// Index of its counter.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Whether the host wrote the page, and its write put the page there.
+    pub(crate) fn is_of_host(self) -> bool {
+        matches!(self, Entry::Update | Entry::Bound)
+    }
+
+    /// Whether the page leaves one free superblock of the area to pages of other ways.
+    pub(crate) fn leaves_one_free(self) -> bool {
+        self == Entry::Spill
+    }
+
+    /// Whether the page is wanted in the area because it is read often: room is made for it, whatever else has found none.
+    pub(crate) fn goes_first(self) -> bool {
+        !matches!(self, Entry::Spill | Entry::Stay)
+    }
+}
 
 /// A page that the host writes.
 #[derive(Clone, Copy, Debug)]
@@ -22,52 +94,44 @@ pub struct PageWrite {
 pub struct PageMove {
     /// What it is moved for.
     pub owner: Owner,
-    /// The area that it lies in.
-    pub from: Area,
+    /// The region that it lies in.
+    pub from: RegionId,
     /// Whether it has moved before, since the host wrote it.
     pub has_moved: bool,
-    /// Whether pages that are read often may stay in a superblock's area although it is returned: not where they are so
-    /// many that this gains nothing.
-    pub may_stay: bool,
     /// Heat of the page.
     pub heat: PageHeat,
     /// What is to come of it, if an oracle was told.
     pub future: PageFuture,
 }
 
-/// How a superblock of the low wearing area may be emptied to make room there.
+/// How a superblock of the declared region may be emptied to make room there.
 #[derive(Clone, Copy, Debug)]
-pub struct LowRoom {
-    /// Slots that its victim of garbage collection yields; zero if it has none.
-    pub low_gain: u32,
-    /// Slots that the victim of the high wearing area yields; zero if it has none.
-    pub high_gain: u32,
+pub struct RegionRoom {
+    /// Slots that the region's victim of garbage collection yields; zero if it has none.
+    pub gain: u32,
+    /// Slots that the victim of the drive's own region yields; zero if it has none.
+    pub own_gain: u32,
     /// Slots of a superblock.
     pub slots: u32,
-    /// Whether pages wait that are read often.
-    pub for_hot: bool,
+    /// Whether pages wait that may take the last free superblock: those that are read often, or that are to stay.
+    pub is_urgent: bool,
 }
 
-/// What is done to make room in the low wearing area.
+/// What is done to make room in the declared region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MakeRoom {
     /// Nothing.
     Nothing,
-    /// Its victim of garbage collection is emptied within the area.
+    /// Its victim of garbage collection is emptied within the region.
     Compact,
-    /// The superblock that was opened longest ago is emptied into the high wearing area.
-    ReturnOldest,
+    /// The superblock of it that was opened longest ago is emptied into the drive's own region.
+    EmptyOldest,
 }
 
 /// The trait of the axis.
 pub trait Areas {
-    /// Number of the first superblock of the low wearing area; none if the drive has no areas.
-    fn low_from(&self) -> Option<u32> {
-        None
-    }
-    /// Superblocks of the low wearing area that a fill of the whole drive leaves free there; none if a fill goes by
-    /// address alone.
-    fn free_after_fill(&self) -> Option<u32> {
+    /// The low wearing area; none if the drive has no areas.
+    fn region(&self) -> Option<RegionRow> {
         None
     }
     /// The stream that the scheme declares for all data of the low wearing area.
@@ -92,20 +156,20 @@ pub trait Areas {
     }
     /// The host is to write a page. Returns how it enters the low wearing area, if it does. Asked again if the write has
     /// to wait.
-    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
+    fn of_write(&self, page: &PageWrite) -> Option<Entry> {
         let _ = page;
         None
     }
     /// The host has written a page.
     fn has_written(&mut self) {}
     /// A page moves. Returns how it enters the low wearing area or stays there, if it does.
-    fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
+    fn of_move(&self, page: &PageMove) -> Option<Entry> {
         let _ = page;
         None
     }
     /// Whether [`Areas::after_read`] has to see the pages of a host read from `area` that took `retries`. It is told those of
     /// others by [`Areas::has_read`].
-    fn sees_read(&self, area: Area, retries: u8) -> bool {
+    fn sees_read(&self, area: RegionId, retries: u8) -> bool {
         let _ = (area, retries);
         true
     }
@@ -114,18 +178,23 @@ pub trait Areas {
         let _ = pages;
     }
     /// A host read of a page from a full superblock of `area` has ended well. Returns whether the page is to be
-    /// migrated, and if so, whether the budget allows it. [`Areas::has_migrated`] follows if it was.
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+    /// migrated, and if so, whether the budget allows it. [`Areas::has_entered`] follows if it was.
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool> {
         let _ = (area, read);
         None
     }
-    /// A page has been migrated after a read.
-    fn has_migrated(&mut self) {}
+    /// A page has been given a slot by `entry`. `owner`: what it moved for; none if the host wrote or read it.
+    fn has_entered(&mut self, entry: Entry, owner: Option<Owner>) {
+        let _ = (entry, owner);
+    }
     /// The low wearing area has no free superblock: what is to be done.
-    fn makes_room(&self, room: &LowRoom) -> MakeRoom {
+    fn makes_room(&self, room: &RegionRoom) -> MakeRoom {
         let _ = room;
         MakeRoom::Nothing
     }
+    /// [`MakeRoom::EmptyOldest`] begins: there is such a superblock, and its pages are going to move for
+    /// [`Owner::MakeRoom`].
+    fn oldest_leaves(&mut self) {}
 }
 
 /// The superblocks of an area that are not retired, together.

@@ -17,12 +17,13 @@ use firstread_core::params::{Param, Values};
 use super::Areas;
 use super::at_bound::Bound;
 use super::budget::Budget;
-use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
+use super::contract::{Entry, InUse, MakeRoom, PageMove, PageWrite, RegionRoom};
 use super::locality::Locality;
 use super::low_wear::LowWear;
-use super::params::{LOW, LOW_FREE, low_from, slots_of};
+use super::params::{HIGH, LOW, LOW_FREE, LOW_STREAM, low_from, slots_of};
+use super::second_chance::SecondChance;
 use super::stage::Stages;
-use crate::observe::{Area, LowEntry, Owner, PageHeat, StreamRow, SuperblockTable};
+use crate::observe::{Owner, PageHeat, RegionId, RegionRow, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, ServiceTimes};
 
@@ -90,6 +91,7 @@ pub struct Dwr {
     low_wear: LowWear,
     locality: Locality,
     budget: Budget,
+    second_chance: SecondChance,
     /// Slots of a superblock.
     slots: u64,
     /// Whether LWA takes data that spill: it has room beside its spare superblocks, and is the emptier area.
@@ -117,6 +119,7 @@ impl Dwr {
             low_wear: LowWear::new(is_balanced),
             locality: Locality::new(values),
             budget: Budget::new(values),
+            second_chance: SecondChance::new(slots_of(setup)),
             slots: slots_of(setup),
             spills: false,
         }
@@ -131,7 +134,7 @@ impl Dwr {
 
     /// `entry`, if the limit of LWA's wear allows it.
     #[inline]
-    fn enters(&self, entry: LowEntry) -> Option<LowEntry> {
+    fn enters(&self, entry: Entry) -> Option<Entry> {
         self.low_wear.allows(entry).then_some(entry)
     }
 
@@ -144,22 +147,21 @@ impl Dwr {
 }
 
 impl Areas for Dwr {
-    fn low_from(&self) -> Option<u32> {
-        Some(self.low_from)
+    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
+    fn region(&self) -> Option<RegionRow> {
+        Some(RegionRow {
+            first: self.low_from,
+            free_after_fill: self.is_balanced.then_some(LOW_FREE),
+        })
     }
 
     fn streams(&self) -> &'static [StreamRow] {
-        LOW
-    }
-
-    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
-    fn free_after_fill(&self) -> Option<u32> {
-        self.is_balanced.then_some(LOW_FREE)
+        LOW_STREAM
     }
 
     /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.
     fn look(&mut self, blocks: &SuperblockTable) {
-        let [high, low] = Area::ALL.map(|area| InUse::of(blocks.in_area(area)));
+        let [high, low] = [HIGH, LOW].map(|area| InUse::of(blocks.in_region(area)));
         let high_milli = high.mean_wear_milli();
         self.stages.look(high_milli);
         self.bound.look(high_milli);
@@ -183,48 +185,48 @@ impl Areas for Dwr {
     }
 
     #[inline]
-    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
+    fn of_write(&self, page: &PageWrite) -> Option<Entry> {
         if self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat) {
-            return self.enters(LowEntry::Update);
+            return self.enters(Entry::Update);
         }
         let shares = page.is_update && self.bound.shares();
-        shares.then(|| self.enters(LowEntry::Bound))?
+        shares.then(|| self.enters(Entry::Bound))?
     }
 
     #[inline]
-    fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
+    fn of_move(&self, page: &PageMove) -> Option<Entry> {
         let entry = match (page.from, page.owner) {
             // Data of failed programs go where there is room.
             (_, Owner::Rewrite) => return None,
-            // A second chance, as a clock gives it.
-            (Area::Low, Owner::Return) => {
-                let stays = self.is_balanced && page.may_stay && self.is_hot(page.heat);
-                stays.then_some(LowEntry::Stay)?
+            (LOW, Owner::MakeRoom) => {
+                let stays =
+                    self.is_balanced && self.second_chance.is_given() && self.is_hot(page.heat);
+                stays.then_some(Entry::Stay)?
             }
-            (Area::Low, Owner::Gc) if !self.is_balanced => return None,
-            (Area::Low, _) => LowEntry::Stay,
-            (Area::High, Owner::Gc | Owner::Wear) => {
+            (LOW, Owner::Gc) if !self.is_balanced => return None,
+            (LOW, _) => Entry::Stay,
+            (HIGH, Owner::Gc | Owner::Wear) => {
                 let is_hot = self.by_gc && self.is_hot(page.heat);
                 match page.owner {
-                    Owner::Gc if is_hot => LowEntry::Gc,
-                    _ if is_hot => LowEntry::Wear,
-                    _ => (page.has_moved && self.spills).then_some(LowEntry::Spill)?,
+                    Owner::Gc if is_hot => Entry::Gc,
+                    _ if is_hot => Entry::Wear,
+                    _ => (page.has_moved && self.spills).then_some(Entry::Spill)?,
                 }
             }
-            (Area::High, _) => return None,
+            _ => return None,
         };
         self.enters(entry)
     }
 
     #[inline]
-    fn sees_read(&self, area: Area, retries: u8) -> bool {
+    fn sees_read(&self, area: RegionId, retries: u8) -> bool {
         let may_trigger = match &self.trigger {
             Trigger::Retried => retries > 0,
             // Every read is learned from.
             Trigger::Slow(_) => return true,
             Trigger::Any => true,
         };
-        self.locality.is_on() || may_trigger && self.by_read && area == Area::High
+        self.locality.is_on() || may_trigger && self.by_read && area == HIGH
     }
 
     #[inline]
@@ -233,17 +235,17 @@ impl Areas for Dwr {
     }
 
     #[inline]
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool> {
         self.budget.earn(1);
         if let Trigger::Slow(times) = &mut self.trigger {
             times.learn(read);
         }
         let is_hot = self.stages.is_hot(read.heat.reads);
         self.locality.read(is_hot);
-        if area == Area::Low || !is_hot || !self.by_read {
+        if area == LOW || !is_hot || !self.by_read {
             return None;
         }
-        self.enters(LowEntry::Read)?;
+        self.enters(Entry::Read)?;
         let is_slow = match &self.trigger {
             Trigger::Retried => read.retries > 0,
             Trigger::Slow(times) => times.is_slow(read, read.mode),
@@ -252,19 +254,26 @@ impl Areas for Dwr {
         is_slow.then(|| self.budget.has_page())
     }
 
-    fn has_migrated(&mut self) {
-        self.budget.spend();
+    fn has_entered(&mut self, entry: Entry, owner: Option<Owner>) {
+        if entry == Entry::Read {
+            self.budget.spend();
+        }
+        self.second_chance.has_entered(entry, owner);
     }
 
     /// Garbage in LWA is compacted where that costs no more moves than a return, or no more than cleaning HWA.
-    fn makes_room(&self, room: &LowRoom) -> MakeRoom {
-        let is_cheap = room.low_gain >= room.slots / 2 || room.low_gain >= room.high_gain;
-        if self.is_balanced && room.low_gain > 0 && is_cheap {
+    fn makes_room(&self, room: &RegionRoom) -> MakeRoom {
+        let is_cheap = room.gain >= room.slots / 2 || room.gain >= room.own_gain;
+        if self.is_balanced && room.gain > 0 && is_cheap {
             return MakeRoom::Compact;
         }
-        match room.for_hot {
-            true => MakeRoom::ReturnOldest,
+        match room.is_urgent {
+            true => MakeRoom::EmptyOldest,
             false => MakeRoom::Nothing,
         }
+    }
+
+    fn oldest_leaves(&mut self) {
+        self.second_chance.begin();
     }
 }

@@ -5,7 +5,7 @@
 //! there is none. Balanced, pages that are
 //! read or written enter while LWA is worn no more than HWA.
 
-use crate::observe::LowEntry;
+use super::contract::Entry;
 
 /// The limit.
 #[derive(Clone, Debug)]
@@ -37,8 +37,8 @@ impl LowWear {
     /// Whether a page may enter by `entry`. What lies in LWA and stays there does not enter. What spills is limited by the room
     /// in LWA, and is cold: it wears LWA by a cycle in a life, and without it HWA would have to hold more and wear faster.
     #[inline]
-    pub(super) fn allows(&self, entry: LowEntry) -> bool {
-        let is_limited = !matches!(entry, LowEntry::Spill | LowEntry::Stay);
+    pub(super) fn allows(&self, entry: Entry) -> bool {
+        let is_limited = !matches!(entry, Entry::Spill | Entry::Stay);
         !(self.has_limit && is_limited) || self.is_below
     }
 }

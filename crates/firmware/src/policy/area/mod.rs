@@ -18,12 +18,14 @@ mod locality;
 mod low_wear;
 mod one;
 mod params;
+mod second_chance;
 mod stage;
 
-use crate::observe::{Area, Future, LowEntry, StreamRow, SuperblockTable};
+use crate::observe::{Future, Owner, RegionId, RegionRow, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 use crate::policy::hot_pages::PageRead;
-pub use contract::{Areas, LowRoom, MakeRoom, PageMove, PageWrite};
+pub use contract::{Areas, Entry, MakeRoom, PageMove, PageWrite, RegionRoom};
+pub use params::{AREAS, HIGH, LOW};
 
 axis! {
     "area": "regions that wear apart";
@@ -33,26 +35,28 @@ axis! {
         differential_fixed::DifferentialFixed,
         clairvoyant::Clairvoyant,
     }
-    fn low_from(&self) -> Option<u32>;
-    fn free_after_fill(&self) -> Option<u32>;
+    fn region(&self) -> Option<RegionRow>;
     fn streams(&self) -> &'static [StreamRow];
     fn foresee(&mut self, future: &Future);
     fn look(&mut self, blocks: &SuperblockTable);
+    #[inline]
     fn refuses_writes(&self) -> bool;
     #[inline]
     fn tells_updates(&self) -> bool;
     #[inline]
-    fn of_write(&self, page: &PageWrite) -> Option<LowEntry>;
+    fn of_write(&self, page: &PageWrite) -> Option<Entry>;
     #[inline]
     fn has_written(&mut self);
     #[inline]
-    fn of_move(&self, page: &PageMove) -> Option<LowEntry>;
+    fn of_move(&self, page: &PageMove) -> Option<Entry>;
     #[inline]
-    fn sees_read(&self, area: Area, retries: u8) -> bool;
+    fn sees_read(&self, area: RegionId, retries: u8) -> bool;
     #[inline]
     fn has_read(&mut self, pages: u32);
     #[inline]
-    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool>;
-    fn has_migrated(&mut self);
-    fn makes_room(&self, room: &LowRoom) -> MakeRoom;
+    fn after_read(&mut self, area: RegionId, read: &PageRead) -> Option<bool>;
+    #[inline]
+    fn has_entered(&mut self, entry: Entry, owner: Option<Owner>);
+    fn makes_room(&self, room: &RegionRoom) -> MakeRoom;
+    fn oldest_leaves(&mut self);
 }

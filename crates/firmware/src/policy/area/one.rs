@@ -9,8 +9,8 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "one",
     summary: "all superblocks take all data: the drive wears as a whole",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],

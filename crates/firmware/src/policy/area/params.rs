@@ -1,14 +1,23 @@
-//! Parameters that schemes of the axis share, and the stream of the low wearing area.
+//! The two areas, parameters that schemes of the axis share, and the stream of the low wearing area.
 
 use firstread_core::params::{Param, Values};
 
-use crate::observe::{StreamRow, StreamUse};
+use crate::observe::{RegionId, StreamRow, StreamUse};
 use crate::policy::Setup;
 
+/// The high wearing area (HWA), which takes writes: the drive's own region.
+pub const HIGH: RegionId = RegionId::MAIN;
+
+/// The low wearing area (LWA), which keeps what is read often: the region that a scheme declares.
+pub const LOW: RegionId = RegionId::DECLARED;
+
+/// Both, with their keys in results.
+pub const AREAS: [(RegionId, &str); 2] = [(HIGH, "high"), (LOW, "low")];
+
 /// The stream of the low wearing area.
-pub(super) const LOW: &[StreamRow] = &[StreamRow {
+pub(super) const LOW_STREAM: &[StreamRow] = &[StreamRow {
     name: "low",
-    takes: StreamUse::Low,
+    takes: StreamUse::Region(LOW),
 }];
 
 /// Superblocks of the low wearing area that hold no settled data: the one that is being filled, a free one that follows

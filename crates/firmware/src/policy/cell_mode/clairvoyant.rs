@@ -32,7 +32,6 @@ const LOST: Param = Param::number(
     (30, 0, 750),
 );
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "clairvoyant",
     summary: "pages go where their reads to come take the least time",
@@ -52,7 +51,6 @@ const FRESH: u64 = 16;
 /// Reads for which a mode asks for no superblock, once it was refused one.
 const CLOSED: u32 = 1 << 10;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Clairvoyant {
     own: CellMode,

@@ -8,7 +8,7 @@ use crate::policy::hot_pages::PageRead;
 /// A superblock to be given back to the drive's own mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GiveBack {
-    /// This one.
+    /// This superblock, whatever lies in it.
     Now(SuperblockId),
     /// This one, because pages could not be promoted for want of over-provisioning.
     ForRoom(SuperblockId),

@@ -5,18 +5,16 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::CellModes;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "fixed",
     summary: "no data move to another cell mode",
-    source: "the null; RARO's baseline",
-    role: Role::Null,
+    source: "the baseline; also RARO's",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Fixed;
 

@@ -14,7 +14,6 @@ use crate::observe::{PageFuture, PageHeat, StreamRow};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Temperature, Thresholds};
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "hotness",
     summary: "hot pages go to SLC mode and warm ones to TLC mode, whatever their reads cost",
@@ -35,7 +34,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Hotness {
     thresholds: Thresholds,

@@ -24,9 +24,7 @@ const STEPS: u64 = 64;
 pub(super) struct Times {
     /// In the drive's own mode.
     pub(super) own: u64,
-    /// In SLC mode.
     pub(super) slc: u64,
-    /// In TLC mode.
     pub(super) tlc: u64,
 }
 

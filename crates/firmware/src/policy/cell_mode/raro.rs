@@ -14,7 +14,6 @@ use crate::observe::{PageFuture, PageHeat, StreamRow};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, RaroRule, Thresholds};
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "raro",
     summary: "hot pages go to SLC mode and warm ones to TLC mode, if their reads take retries",
@@ -46,7 +45,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Raro {
     rule: RaroRule,

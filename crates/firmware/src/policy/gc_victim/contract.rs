@@ -2,24 +2,13 @@
 
 use firstread_core::{Geometry, SuperblockId};
 
-use crate::observe::{SuperblockRow, SuperblockUse, SuperblockView};
+use crate::observe::{Among, Filled, SuperblockRow, SuperblockUse, SuperblockView};
 
 /// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
 /// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
 /// cold segments that yield a quarter of what hot ones do (Rosenblum and Ousterhout, SOSP 1991, figure 6).
 /// Four times that factor leaves `fifo` and `cost-benefit` unchanged, and bounds their cost.
 pub const LEAST_SHARE: u64 = 16;
-
-/// Slots that cleaning the superblock of `row` yields. Zero unless it is fully programmed and not being moved
-/// already.
-pub fn gain(geometry: &Geometry, row: &SuperblockRow) -> u32 {
-    match row.usage {
-        SuperblockUse::Full if !row.leaving => {
-            geometry.slots_per_superblock(row.mode) - row.valid_slots
-        }
-        _ => 0,
-    }
-}
 
 /// What will have happened, beyond what the table of superblocks says, before a victim is chosen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +29,29 @@ impl Outlook<'_> {
         };
         is_full && !row.leaving && !self.emptied.contains(&block)
     }
+
+    /// The one of `blocks`, which are those of a region, whose key comes first, with its key; of equal ones the one of the
+    /// lowest number. `key` is that of a superblock that is so full and was opened as this one in the order of opening. It
+    /// must not fall as either grows, and it may be none where it would be too high.
+    pub(crate) fn first<K: Ord + Copy>(
+        &self,
+        blocks: SuperblockView<'_>,
+        geometry: &Geometry,
+        among: Among,
+        key: impl Fn(Filled, u64) -> Option<K>,
+    ) -> Option<(K, SuperblockId)> {
+        let is_emptied = |block: SuperblockId| self.emptied.contains(&block);
+        let at_rest = blocks.at_rest().first(among, &key, is_emptied);
+        // The index knows nothing of those that will be full.
+        let others = self.full.iter().flatten().filter_map(|&block| {
+            let row = blocks.has(block).then(|| blocks.row(block))?;
+            let is_among = among == Among::All || row.holds_map;
+            let is_found = is_among && self.is_at_rest(block, row);
+            let key = key(Filled::of(row, geometry), row.opened).filter(|_| is_found)?;
+            Some((key, block))
+        });
+        at_rest.into_iter().chain(others).min()
+    }
 }
 
 /// The superblocks to choose from.
@@ -48,8 +60,8 @@ pub struct Victims<'a> {
     blocks: SuperblockView<'a>,
     outlook: Outlook<'a>,
     geometry: &'a Geometry,
-    /// Slots that the emptiest superblock yields, and its size in slots.
-    best: (u32, u32),
+    /// The emptiest superblock, the oldest of equals, and how full it is; none if none is at rest.
+    emptiest: Option<(Filled, SuperblockId)>,
     /// Sequence number of the superblock opened last.
     newest: u64,
 }
@@ -61,28 +73,15 @@ impl<'a> Victims<'a> {
         geometry: &'a Geometry,
         outlook: Outlook<'a>,
     ) -> Victims<'a> {
-        let mut victims = Victims {
+        let emptiest = outlook.first(blocks, geometry, Among::All, |filled, opened| {
+            Some((filled, opened))
+        });
+        Victims {
             blocks,
             outlook,
             geometry,
-            best: (0, 1),
-            newest: 0,
-        };
-        for (block, row) in blocks.iter() {
-            victims.newest = victims.newest.max(row.opened);
-            let (gain, slots) = (victims.gain(block, row), victims.slots(row));
-            let best = victims.best;
-            if u64::from(gain) * u64::from(best.1) > u64::from(best.0) * u64::from(slots) {
-                victims.best = (gain, slots);
-            }
-        }
-        victims
-    }
-    /// Slots that cleaning superblock `block`, whose record is `row`, will yield. Zero unless it is at rest.
-    fn gain(&self, block: SuperblockId, row: &SuperblockRow) -> u32 {
-        match self.outlook.is_at_rest(block, row) {
-            true => self.slots(row) - row.valid_slots,
-            false => 0,
+            emptiest: emptiest.map(|((filled, _), block)| (filled, block)),
+            newest: blocks.at_rest().newest(),
         }
     }
     /// The same superblocks after `opened` more have been opened.
@@ -98,28 +97,39 @@ impl<'a> Victims<'a> {
     }
     /// Slots that the emptiest superblock yields.
     pub fn best_gain(&self) -> u32 {
-        self.best.0
+        self.emptiest.map_or(0, |(filled, _)| filled.gain())
     }
-    /// Age of a superblock: the number of superblocks opened since it was opened, including itself.
-    pub fn age(&self, row: &SuperblockRow) -> u64 {
-        self.newest - row.opened + 1
+    /// The candidate with the smallest share of valid slots, the oldest of equals.
+    pub fn emptiest(&self) -> Option<SuperblockId> {
+        let (filled, block) = self.emptiest?;
+        (filled.gain() > 0).then_some(block)
     }
-    /// Slots of the superblock of `row`.
-    pub fn slots(&self, row: &SuperblockRow) -> u32 {
-        self.geometry.slots_per_superblock(row.mode)
+    /// Age of a superblock that was opened as number `opened`: the number of superblocks opened since, including itself.
+    pub fn age(&self, opened: u64) -> u64 {
+        self.newest - opened + 1
     }
-    /// Whether superblock `block`, whose record is `row`, is a candidate: cleaning it yields at least one slot, and at least 1 /
-    /// [`LEAST_SHARE`] of what the emptiest superblock yields.
+    /// How full the superblock of `row` is.
+    pub fn filled(&self, row: &SuperblockRow) -> Filled {
+        Filled::of(row, self.geometry)
+    }
+    /// Whether superblock `block`, whose record is `row`, is a candidate: it is at rest, and yields at least one slot, and
+    /// at least 1 / [`LEAST_SHARE`] of what the emptiest superblock yields.
     pub fn is_candidate(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
-        let gain = u64::from(self.gain(block, row));
-        let (best, of) = (u64::from(self.best.0), u64::from(self.best.1));
-        gain > 0 && gain * of * LEAST_SHARE >= best * u64::from(self.slots(row))
+        self.outlook.is_at_rest(block, row) && self.yields_enough(self.filled(row))
     }
-    /// The candidates.
-    pub fn candidates(self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> {
-        self.blocks
-            .iter()
-            .filter(move |(block, row)| self.is_candidate(*block, row))
+    fn yields_enough(&self, filled: Filled) -> bool {
+        let best = self.emptiest.map_or(filled, |(emptiest, _)| emptiest);
+        let own = u64::from(filled.gain()) * u64::from(best.slots);
+        let least = u64::from(best.gain()) * u64::from(filled.slots);
+        filled.gain() > 0 && own * LEAST_SHARE >= least
+    }
+    /// The candidate whose key comes first. The key is made of how full a superblock is and of the number of its opening. It
+    /// must not fall as either grows, because a search leaves out superblocks that are fuller and younger than the one found. Of
+    /// how full a superblock is it may use the share alone, and not the number of slots.
+    pub fn first_by<K: Ord + Copy>(&self, key: impl Fn(Filled, u64) -> K) -> Option<SuperblockId> {
+        let key = |filled, opened| self.yields_enough(filled).then(|| key(filled, opened));
+        let first = (self.outlook).first(self.blocks, self.geometry, Among::All, key);
+        first.map(|(_, block)| block)
     }
 }
 

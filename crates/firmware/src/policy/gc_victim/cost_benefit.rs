@@ -4,11 +4,13 @@
 //! stable only while other data are written. If age were hours, older superblocks would be worth cleaning for
 //! a single slot after a day without writes.
 
+use core::cmp::Reverse;
+
 use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::{GcVictim, Law, Victims};
-use crate::observe::SuperblockRow;
+use crate::observe::Filled;
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -34,21 +36,16 @@ impl CostBenefit {
 }
 
 /// `age * (1 - u) / 2u`, scaled alike for all superblocks. An empty superblock has the highest value.
-fn worth(victims: &Victims<'_>, row: &SuperblockRow) -> u128 {
-    let age = u128::from(victims.age(row));
-    let (slots, valid) = (victims.slots(row), row.valid_slots);
-    match valid {
+fn worth(age: u64, filled: Filled) -> u128 {
+    match filled.valid {
         0 => u128::MAX,
-        _ => (age * (slots - valid) as u128 * 1024) / (2 * valid as u128),
+        valid => (u128::from(age) * u128::from(filled.gain()) * 1024) / (2 * u128::from(valid)),
     }
 }
 
 impl GcVictim for CostBenefit {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
-        let best = victims
-            .candidates()
-            .max_by_key(|(_, row)| (worth(&victims, row), u64::MAX - row.opened));
-        best.map(|(block, _)| block)
+        victims.first_by(|filled, opened| (Reverse(worth(victims.age(opened), filled)), opened))
     }
     fn law(&self) -> Option<Law> {
         Some(Law::CostBenefit)

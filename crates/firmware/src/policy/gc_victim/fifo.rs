@@ -13,8 +13,8 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "fifo",
     summary: "the superblock opened longest ago",
-    source: "the null: a circular log; Desnoyers (SYSTOR 2012) gives its write amplification in closed form",
-    role: Role::Null,
+    source: "the baseline: a circular log; Desnoyers (SYSTOR 2012) gives its write amplification in closed form",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
@@ -33,8 +33,7 @@ impl Fifo {
 
 impl GcVictim for Fifo {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
-        let oldest = victims.candidates().min_by_key(|(_, row)| row.opened);
-        oldest.map(|(block, _)| block)
+        victims.first_by(|_, opened| opened)
     }
     fn law(&self) -> Option<Law> {
         Some(Law::Oldest)

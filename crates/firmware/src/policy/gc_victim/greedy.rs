@@ -31,13 +31,7 @@ impl Greedy {
 impl GcVictim for Greedy {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
         // Superblocks in different cell modes differ in size, so the share of valid slots is compared.
-        let share = |row: &crate::observe::SuperblockRow| {
-            ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
-        };
-        let emptiest = victims
-            .candidates()
-            .min_by_key(|(_, row)| (share(row), row.opened));
-        emptiest.map(|(block, _)| block)
+        victims.emptiest()
     }
     fn law(&self) -> Option<Law> {
         Some(Law::Emptiest)

@@ -1,8 +1,9 @@
 //! Axis `gc_victim`: which superblock garbage collection cleans next.
 //!
-//! `choose` is called once for each superblock to be cleaned, never on the path of a request, so it may look
-//! at all of them. It returns one of [`Victims::candidates`], or none if there are none. Candidates exclude
-//! superblocks that yield next to nothing, for all schemes. Nothing here allocates after `new`.
+//! `choose` is called a few times for each superblock to be cleaned, never on the path of a request. It returns a superblock
+//! that [`Victims::is_candidate`], or none if there is none. A scheme that has a key for each superblock asks for the
+//! first by it ([`Victims::first_by`]), which looks at few superblocks of many. Candidates exclude superblocks that
+//! yield next to nothing, for all schemes. Nothing here allocates after `new`.
 
 use firstread_core::SuperblockId;
 
@@ -14,7 +15,7 @@ mod greedy;
 mod random;
 
 use crate::policy::axis::axis;
-pub use contract::{GcVictim, LEAST_SHARE, Law, Outlook, Victims, gain};
+pub use contract::{GcVictim, LEAST_SHARE, Law, Outlook, Victims};
 
 axis! {
     "gc_victim": "which superblock garbage collection cleans next";

@@ -42,13 +42,11 @@ pub(crate) struct RaroRule {
 }
 
 impl RaroRule {
-    /// The parameter `trigger`.
     pub(crate) const TRIGGER: Param = Param::choice(
         "trigger",
         "what the retries of a page are taken from: those of this read, a model of ageing, or the expected time of a read",
         &["retried", "computed", "slow"],
     );
-    /// The parameter `slower`.
     pub(crate) const SLOWER: Param = Param::number(
         "slower",
         "for `slow`: how many times as long a read has to take as in SLC mode (hot pages) or TLC mode (warm ones)",

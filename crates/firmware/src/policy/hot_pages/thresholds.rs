@@ -7,11 +7,9 @@ use crate::observe::PageHeat;
 /// How often a page is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Temperature {
-    /// Less than warm.
     Cold,
     /// At least warm, but not hot.
     Warm,
-    /// Hot.
     Hot,
 }
 
@@ -23,14 +21,12 @@ pub(crate) struct Thresholds {
 }
 
 impl Thresholds {
-    /// The parameter `warm`.
     pub(crate) const WARM: Param = Param::number(
         "warm",
         "read heat from which a page is warm: its reads, halved with each epoch of the observer of heat",
         "reads",
         (3, 1, 255),
     );
-    /// The parameter `hot`.
     pub(crate) const HOT: Param = Param::number(
         "hot",
         "read heat from which a page is hot",

@@ -1,13 +1,13 @@
 //! The contract of schemes of axis `read_ahead`.
 
-/// A host read.
+/// A read of the host, as the firmware has received it.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRead {
     /// The client that issues it. Streams of different clients are independent.
     pub client: u16,
-    /// First byte.
+    /// First byte, a multiple of 512.
     pub offset_bytes: u64,
-    /// Length in bytes.
+    /// Bytes to be read, a multiple of 512.
     pub len_bytes: u32,
 }
 
@@ -16,7 +16,7 @@ pub struct HostRead {
 pub struct ReadAheadRange {
     /// The stream that the pages belong to.
     pub stream: u16,
-    /// First page.
+    /// First logical page that is read ahead.
     pub first: u64,
     /// End of the range: the first page that is not read ahead.
     pub end: u64,

@@ -5,18 +5,16 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{HostRead, ReadAhead, ReadAheadRange};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "nothing is read before the host asks for it",
-    source: "the null; CT-QLC's ablation without read-ahead (Fig 8)",
-    role: Role::Null,
+    source: "the baseline; CT-QLC's ablation without read-ahead (Fig 8)",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct NoReadAhead;
 

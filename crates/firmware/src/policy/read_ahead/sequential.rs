@@ -18,7 +18,6 @@ use crate::policy::Setup;
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "sequential",
     summary: "sequential streams are read ahead of, in windows that grow",
@@ -108,9 +107,8 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// A stream.
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+struct SequentialStream {
     client: u16,
     /// Consecutive reads so far; 0 for an unused entry.
     run: u32,
@@ -124,8 +122,8 @@ struct Stream {
     moved: u64,
 }
 
-impl Stream {
-    const NONE: Stream = Stream {
+impl SequentialStream {
+    const NONE: SequentialStream = SequentialStream {
         client: 0,
         run: 0,
         next: 0,
@@ -146,11 +144,10 @@ struct Pages {
     capacity_slots: u64,
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Sequential {
     pages: Pages,
-    streams: Box<[Stream]>,
+    streams: Box<[SequentialStream]>,
     trigger: u32,
     initial: u32,
     maximum: u32,
@@ -175,7 +172,8 @@ impl Sequential {
         let slots = |key| (values.get(key) as u64).div_ceil(pages.slot_bytes as u64) as u32;
         Sequential {
             pages,
-            streams: alloc::vec![Stream::NONE; values.get("streams") as usize].into_boxed_slice(),
+            streams: alloc::vec![SequentialStream::NONE; values.get("streams") as usize]
+                .into_boxed_slice(),
             trigger: values.get("trigger") as u32,
             initial: slots("initial"),
             maximum: slots("maximum").max(slots("initial")),
@@ -193,11 +191,12 @@ impl ReadAhead for Sequential {
     fn on_read(&mut self, read: HostRead) -> Option<ReadAheadRange> {
         self.reads += 1;
         let next = read.offset_bytes + read.len_bytes as u64;
-        let goes_on =
-            |s: &Stream| s.next == read.offset_bytes && s.client == read.client && s.run > 0;
+        let goes_on = |s: &SequentialStream| {
+            s.next == read.offset_bytes && s.client == read.client && s.run > 0
+        };
         let Some(i) = self.streams.iter().position(goes_on) else {
             let oldest = self.streams.iter_mut().min_by_key(|s| s.moved)?;
-            *oldest = Stream {
+            *oldest = SequentialStream {
                 client: read.client,
                 run: 1,
                 next,

@@ -36,7 +36,6 @@ use crate::voltage::offset_search::{Errors, OffsetSearch};
 use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
 use crate::voltage::selector::outward;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "block-calibration",
     summary: "levels of its own for every block, calibrated continuously where drift is fastest",
@@ -160,7 +159,6 @@ enum Phase {
     Refine(OffsetSearch),
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct BlockCalibration {
     tables: Box<VoltageTables>,

@@ -10,7 +10,7 @@ use crate::voltage::tables::TableBytes;
 /// Memory that the scheme uses, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    /// The tables.
+    /// Active, shadow and staging tables of all groups.
     pub tables: TableBytes,
     /// Per-superblock state: four bytes each.
     pub superblocks: usize,

@@ -38,7 +38,6 @@ use crate::voltage::selector::Selector;
 use crate::voltage::tables::ENTRIES;
 use crate::voltage::valley::{WindowScale, window};
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "ct-qlc",
     summary: "three entries a group, each group verified every 5 h, sorted by fail ratio, valleys tracked",
@@ -61,7 +60,6 @@ enum Phase {
     Validate(u8),
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct CtQlc {
     group_levels: GroupLevels,

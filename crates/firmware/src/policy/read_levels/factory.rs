@@ -9,18 +9,16 @@ use super::ReadLevels;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "factory",
     summary: "walk the manufacturer's retry table from its first entry",
-    source: "the null: what a drive does that keeps no levels of its own",
-    role: Role::Null,
+    source: "the baseline: what a drive does that keeps no levels of its own",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Factory {
     /// Entries in the form that reads use.

@@ -16,7 +16,6 @@ use crate::policy::Setup;
 use crate::voltage::group_levels::GroupLevels;
 use crate::voltage::selector::Selector;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "frozen",
     summary: "three entries a group chosen from the factory table at start-up, never calibrated",
@@ -27,7 +26,6 @@ pub const SCHEME: Scheme = Scheme {
     params: FROZEN,
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Frozen {
     group_levels: GroupLevels,

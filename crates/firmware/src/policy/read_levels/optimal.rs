@@ -11,7 +11,6 @@ use super::ReadLevels;
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "optimal",
     summary: "the true valleys of the page that is read",
@@ -25,7 +24,6 @@ pub const SCHEME: Scheme = Scheme {
 /// Attempts before it gives up. Only the sensing noise differs between them.
 pub(super) const ATTEMPTS: u8 = 8;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Optimal;
 

@@ -16,7 +16,6 @@ use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 use crate::voltage::groups;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "optimal-group",
     summary: "the best levels that the pages of a block group can share, then those of the page",
@@ -27,7 +26,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[groups::RETENTION_BINS_PARAM],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct OptimalGroup {
     groups: BlockGroups,

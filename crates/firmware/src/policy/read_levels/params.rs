@@ -62,7 +62,6 @@ const FALLBACK_PARAM: Param = Param::choice(
     &["outward", "onward", "first"],
 );
 
-/// Parameters of `frozen`.
 pub const FROZEN: &[Param] = &[
     BLOCKS_PARAM,
     PAGES_PARAM,
@@ -74,7 +73,6 @@ pub const FROZEN: &[Param] = &[
     RETENTION_BINS_PARAM,
 ];
 
-/// Parameters of `ct-qlc`.
 pub const CT_QLC: &[Param] = &[
     Param::number(
         "interval",

@@ -27,7 +27,6 @@ use crate::observe::{Outcome, ReadCtx, SuperblockTable};
 use crate::policy::Setup;
 use crate::voltage::selector::outward;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "sentinel-cells",
     summary: "a failed read is repeated where cells of known data show that the levels belong",
@@ -74,7 +73,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SentinelCells {
     tables: Box<VoltageTables>,

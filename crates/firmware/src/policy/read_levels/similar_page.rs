@@ -33,7 +33,6 @@ use crate::policy::Setup;
 use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
 use crate::voltage::selector::outward;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "similar-page",
     summary: "first what last worked for a page of the same layer of the same block",
@@ -111,7 +110,6 @@ struct Patrol {
     note: u8,
 }
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SimilarPage {
     tables: Box<VoltageTables>,

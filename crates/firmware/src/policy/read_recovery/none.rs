@@ -5,18 +5,16 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::ReadRecovery;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "a read that its levels do not save is uncorrectable",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct NoReadRecovery;
 

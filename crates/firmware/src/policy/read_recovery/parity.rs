@@ -8,7 +8,6 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 use super::ReadRecovery;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "parity",
     summary: "parity across the dies of a superblock, read when a page is lost",
@@ -19,7 +18,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Parity;
 

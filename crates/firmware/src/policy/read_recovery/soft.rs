@@ -10,7 +10,6 @@ use firstread_core::params::{Need, Param, Role, Scheme, Values};
 use super::ReadRecovery;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "soft",
     summary: "soft senses around the nearest levels, and soft decoding",
@@ -37,7 +36,6 @@ pub const PARAMS: &[Param] = &[
     ),
 ];
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Soft {
     three: bool,

@@ -7,7 +7,6 @@ use super::ReadRecovery;
 use super::soft::{PARAMS, Soft};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "soft-parity",
     summary: "soft senses, then parity across the dies of a superblock",
@@ -18,7 +17,6 @@ pub const SCHEME: Scheme = Scheme {
     params: PARAMS,
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SoftParity(Soft);
 

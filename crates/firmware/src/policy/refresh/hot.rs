@@ -15,7 +15,6 @@ use crate::observe::StreamRow;
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, RaroRule, Thresholds};
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "hot",
     summary: "pages that RARO would promote are rewritten in the drive's own mode; besides, as read-count",
@@ -38,7 +37,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Hot {
     rule: RaroRule,

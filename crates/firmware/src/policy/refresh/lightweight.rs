@@ -12,10 +12,8 @@ use crate::observe::StreamRow;
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Thresholds};
 
-/// The parameter `hot`.
 const HOT: Param = Thresholds::HOT;
 
-/// The parameter `retries`.
 const RETRIES: Param = Param::number(
     "retries",
     "retries of a read from which its page is rewritten, if it is hot",
@@ -23,7 +21,6 @@ const RETRIES: Param = Param::number(
     (3, 0, 64),
 );
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "lightweight",
     summary: "hot pages whose read took retries are rewritten, page by page; besides, as read-count",
@@ -42,7 +39,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Lightweight {
     hot: u8,

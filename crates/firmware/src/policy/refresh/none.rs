@@ -5,18 +5,16 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::Refresh;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "no data are rewritten because of their reads, however many disturb them",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct NoRefresh;
 

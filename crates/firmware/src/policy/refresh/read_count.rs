@@ -6,7 +6,6 @@ use super::read_limit::{READS_MLC, READS_QLC, READS_SLC, READS_TLC};
 use super::{MostSenses, Refresh};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "read-count",
     summary: "a superblock is rewritten when its blocks were read so often that reads disturb them",
@@ -17,7 +16,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[READS_SLC, READS_MLC, READS_TLC, READS_QLC],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct ReadCount {
     most_senses: MostSenses,

@@ -11,7 +11,6 @@ use super::short_sense::{MarginTracker, RULE, ShortSense};
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "adaptive",
     summary: "retries sense for a shorter time where that is safe",
@@ -22,7 +21,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[RULE],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     margin_tracker: MarginTracker,

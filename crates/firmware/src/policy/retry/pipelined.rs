@@ -21,7 +21,6 @@ use firstread_core::params::{Need, Param, Role, Scheme, Values};
 use super::Retry;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "pipelined",
     summary: "a step is sensed while the one before is transferred and decoded",
@@ -49,7 +48,6 @@ pub(super) const HOLD: Param = Param::number(
 /// No read takes more steps. With this limit the die is never given away within the manufacturer's table.
 const MAX_STEPS: i64 = 255;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Pipelined {
     /// First step after which the next one is sensed speculatively.

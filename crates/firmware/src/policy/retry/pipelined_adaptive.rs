@@ -8,7 +8,6 @@ use super::short_sense::{MarginTracker, RULE, ShortSense};
 use crate::observe::{Outcome, ReadCtx};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "pipelined-adaptive",
     summary: "steps sensed ahead, for a shorter time where that is safe",
@@ -19,7 +18,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[FROM, HOLD, RULE],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct PipelinedAdaptive {
     pipelined: Pipelined,

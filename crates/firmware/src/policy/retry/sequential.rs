@@ -8,18 +8,16 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::Retry;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "sequential",
     summary: "a step begins when the one before has been decoded",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[],
     ordered: &[],
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct Sequential;
 

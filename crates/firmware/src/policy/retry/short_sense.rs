@@ -30,14 +30,14 @@ use crate::policy::{ReadTime, Setup};
 /// The sense time of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShortSense {
-    /// Its sensing phases.
+    /// Lengths of precharge, evaluation and discharge, in thousandths of the manufacturer's.
     pub timing: SenseTiming,
     /// No later step of the read is short either.
     pub slow: bool,
 }
 
 impl ShortSense {
-    /// The default time.
+    /// A sense at the manufacturer's timing, after which later steps may still be short.
     pub const NONE: ShortSense = ShortSense {
         timing: SenseTiming::DEFAULT,
         slow: false,

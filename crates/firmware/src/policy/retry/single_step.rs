@@ -13,7 +13,6 @@ use super::Retry;
 use super::short_sense::ShortSense;
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "single-step",
     summary: "the first retry is at the true valleys of the page, in the shortest time, without its errors",
@@ -27,7 +26,6 @@ pub const SCHEME: Scheme = Scheme {
 /// Steps before the read is given up. Only the sensing noise differs between them.
 const STEPS: u8 = 8;
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct SingleStep;
 

@@ -3,9 +3,9 @@
 /// The operation that a die runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Running {
-    /// A program.
+    /// A program of a die's part of a wordline.
     Program,
-    /// An erase.
+    /// An erase of a die's part of a superblock.
     Erase,
 }
 

@@ -5,7 +5,6 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 use super::{Running, Suspend};
 use crate::policy::Setup;
 
-/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "free",
     summary: "programs and erases stop at once, as often as asked, and lose nothing by it",
@@ -16,7 +15,6 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
 #[derive(Clone, Debug)]
 pub struct FreeSuspend;
 

@@ -2,9 +2,7 @@
 
 use firstread_core::SuperblockId;
 
-use crate::observe::{
-    ModeSet, PageHeat, StreamRow, StreamUse, SuperblockRow, SuperblockUse, SuperblockView,
-};
+use crate::observe::{ModeSet, PageHeat, StreamRow, StreamUse, SuperblockView};
 
 /// The stream of cold data, for schemes that level wear by moving them ([`Wear::cold`]).
 pub(super) const COLD: &[StreamRow] = &[StreamRow {
@@ -16,7 +14,7 @@ pub(super) const COLD: &[StreamRow] = &[StreamRow {
 pub(super) const COLD_AND_READ_OFTEN: &[StreamRow] = &[
     COLD[0],
     StreamRow {
-        name: "read-often",
+        name: "read_often",
         takes: StreamUse::ReadOften,
     },
 ];
@@ -56,14 +54,4 @@ pub trait Wear {
         let _ = blocks;
         None
     }
-}
-
-/// Superblocks in one of `modes` that can be opened.
-pub(super) fn free(
-    blocks: SuperblockView<'_>,
-    modes: ModeSet,
-) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {
-    blocks
-        .iter()
-        .filter(move |(_, row)| row.usage == SuperblockUse::Free && modes.has(row.mode))
 }

@@ -4,7 +4,6 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
-use super::by_wear::least_worn_free;
 use crate::observe::{ModeSet, SuperblockView};
 use crate::policy::Setup;
 
@@ -37,6 +36,6 @@ impl Wear for DynamicWearLeveling {
         modes: ModeSet,
         _cold: bool,
     ) -> Option<SuperblockId> {
-        least_worn_free(blocks, modes)
+        blocks.least_worn_free(modes, None)
     }
 }

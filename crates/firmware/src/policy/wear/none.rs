@@ -4,7 +4,6 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
-use super::contract::free;
 use crate::observe::{ModeSet, SuperblockView};
 use crate::policy::Setup;
 
@@ -12,8 +11,8 @@ use crate::policy::Setup;
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "the free superblock of the lowest number: wear is left to chance",
-    source: "the null",
-    role: Role::Null,
+    source: "the baseline",
+    role: Role::Baseline,
     needs: &[Need::TrueWear],
     ordered: &[],
     params: &[],
@@ -37,6 +36,6 @@ impl Wear for NoWearLeveling {
         modes: ModeSet,
         _cold: bool,
     ) -> Option<SuperblockId> {
-        free(blocks, modes).next().map(|(block, _)| block)
+        blocks.first_free(modes)
     }
 }

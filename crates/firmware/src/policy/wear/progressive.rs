@@ -17,7 +17,7 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::Wear;
-use super::by_wear::{alive, coldest, least_worn_free, most_worn_free};
+use super::by_wear::{alive, coldest};
 use super::contract::COLD;
 use crate::observe::{ModeSet, StreamRow, SuperblockView};
 use crate::policy::Setup;
@@ -100,8 +100,8 @@ impl Wear for ProgressiveWearLeveling {
         cold: bool,
     ) -> Option<SuperblockId> {
         match cold {
-            true => most_worn_free(blocks, modes),
-            false => least_worn_free(blocks, modes),
+            true => blocks.most_worn_free(modes),
+            false => blocks.least_worn_free(modes, None),
         }
     }
 
@@ -110,7 +110,7 @@ impl Wear for ProgressiveWearLeveling {
         if self.erases < self.every {
             return None;
         }
-        let cleaned = blocks.row(most_worn_free(blocks, self.own)?).pe_cycles;
+        let cleaned = blocks.row(blocks.most_worn_free(self.own)?).pe_cycles;
         let (block, row) = coldest(blocks)?;
         if row.pe_cycles >= cleaned || !self.is_ahead(cleaned, blocks) {
             return None;

@@ -9,7 +9,7 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::Wear;
-use super::by_wear::{least_worn_free, most_worn_free, second_least_worn_free};
+use super::by_wear::second_least_worn_free;
 use super::contract::COLD_AND_READ_OFTEN;
 use super::progressive::{EVERY, ProgressiveWearLeveling, START};
 use crate::observe::{ModeSet, PageHeat, StreamRow, SuperblockView};
@@ -64,7 +64,7 @@ impl Wear for ProgressiveHot {
         cold: bool,
     ) -> Option<SuperblockId> {
         match cold {
-            true => most_worn_free(blocks, modes),
+            true => blocks.most_worn_free(modes),
             false => second_least_worn_free(blocks, modes),
         }
     }
@@ -74,7 +74,7 @@ impl Wear for ProgressiveHot {
         blocks: SuperblockView<'_>,
         modes: ModeSet,
     ) -> Option<SuperblockId> {
-        least_worn_free(blocks, modes)
+        blocks.least_worn_free(modes, None)
     }
 
     fn takes_along(&self, heat: PageHeat) -> bool {

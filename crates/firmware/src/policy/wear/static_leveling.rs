@@ -17,7 +17,7 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::Wear;
-use super::by_wear::{alive, coldest, least_worn_free, most_worn_free};
+use super::by_wear::coldest;
 use super::contract::COLD;
 use crate::observe::{ModeSet, StreamRow, SuperblockView};
 use crate::policy::Setup;
@@ -130,8 +130,8 @@ impl Wear for StaticWearLeveling {
     ) -> Option<SuperblockId> {
         // Cold data go to the most worn superblock, which then rests.
         match cold {
-            true => most_worn_free(blocks, modes),
-            false => least_worn_free(blocks, modes),
+            true => blocks.most_worn_free(modes),
+            false => blocks.least_worn_free(modes, None),
         }
     }
 
@@ -140,7 +140,7 @@ impl Wear for StaticWearLeveling {
         if self.erases < self.every {
             return None;
         }
-        let most = alive(blocks).map(|row| row.pe_cycles).max()?;
+        let most = blocks.row(blocks.most_worn()?).pe_cycles;
         let (block, row) = coldest(blocks)?;
         if most - row.pe_cycles <= self.threshold.spread(most) {
             return None;

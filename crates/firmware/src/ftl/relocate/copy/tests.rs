@@ -7,8 +7,8 @@ use firstread_core::{CellMode, CommandId, Ns, Stream, SuperblockId};
 
 use crate::ftl::relocate::ASKED;
 use crate::ftl::tests::{Drive, Silent, drive_with, fill, geometry, setup};
-use crate::observe::{Area, Owner, PageFuture, PageHeat, SuperblockUse};
-use crate::policy::area::{AXIS, AnyArea, Areas};
+use crate::observe::{Owner, PageFuture, PageHeat, RegionId, SuperblockUse};
+use crate::policy::area::{AXIS, AnyArea, Areas, Entry};
 use crate::policy::hot_pages::PageRead;
 use crate::policy::refresh::{self, AnyRefresh, MostSenses, Refresh};
 use crate::schedule::Purpose;
@@ -186,10 +186,10 @@ fn model_reads_earn_the_budget_of_migrations_by_their_pages() {
                 let area = &mut drive.lower.store.place.area;
                 left_milli += BUDGET;
                 let has_page = left_milli >= 1_000;
-                let migrates = area.after_read(Area::High, &hot);
+                let migrates = area.after_read(RegionId::MAIN, &hot);
                 assert_eq!(migrates, Some(has_page), "seed {seed}, step {i}");
                 if has_page {
-                    area.has_migrated();
+                    area.has_entered(Entry::Read, None);
                     left_milli -= 1_000;
                 }
             }

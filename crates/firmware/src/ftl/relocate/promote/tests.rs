@@ -6,7 +6,7 @@ use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId};
 
 use crate::ftl::place::{Erased, Evacuation};
 use crate::ftl::tests::{Drive, Silent, drive_of, emptying, fill, geometry, setup};
-use crate::observe::{FutureBuilder, Owner, Refused, SuperblockUse};
+use crate::observe::{FutureBuilder, Owner, Refused, Regions, SuperblockUse};
 use crate::policy::refresh::{self, AnyRefresh, Refresh};
 
 /// Slots of a superblock in the modes of the drive.
@@ -184,8 +184,8 @@ fn model_a_disturbed_superblock_waits_for_its_mode() {
     assert!(waits > 20 && goes > 100, "{waits} {goes}");
 }
 
-/// An emptied superblock goes to the stream that has found none: where it is to be of the drive's own mode, outside the low
-/// wearing area, where none is on its way into that mode, and where it may change.
+/// An emptied superblock goes to the stream that has found none: where it is to be of the drive's own mode, outside a
+/// declared region, where none is on its way into that mode, and where it may change.
 #[test]
 fn model_an_emptied_superblock_goes_to_the_stream_that_waits() {
     let (mut goes, mut stays) = (0, 0);
@@ -207,11 +207,12 @@ fn model_an_emptied_superblock_goes_to_the_stream_that_waits() {
             let ports = &mut Silent::default();
             store.start_erase(Ns::ZERO, free, to, Erased::Free, ports);
         }
-        let is_low = s.at(23).below(4) == 0;
-        store.shared.blocks.set_low_from(is_low.then_some(1));
+        let is_declared = s.at(23).below(4) == 0;
+        let blocks = &mut store.shared.blocks;
+        blocks.divide(Regions::new(blocks.len(), is_declared.then_some(1)));
         let mode = [CellMode::Qlc, CellMode::Qlc, CellMode::Tlc][s.at(24).below(3) as usize];
         let may = expected(&drive, true, to, 0).is_ok();
-        let changes = is_wanted && !is_coming && !is_low && mode == CellMode::Qlc && may;
+        let changes = is_wanted && !is_coming && !is_declared && mode == CellMode::Qlc && may;
         let store = &mut drive.lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         let found = drive.relocate.mode_for_stream(block, mode, place, shared);

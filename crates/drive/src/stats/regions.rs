@@ -1,17 +1,17 @@
-//! Areas that wear apart, at the end of a run.
+//! Regions that wear apart, at the end of a run.
 
-use firstread_firmware::observe::{Area, SuperblockTable, SuperblockUse};
+use firstread_firmware::observe::{SuperblockTable, SuperblockUse};
 
 /// Wear of superblocks (P/E cycles).
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Wear {
-    /// The least.
+    /// That of the superblock least worn.
     pub min: u32,
-    /// The mean.
+    /// Mean over superblocks.
     pub mean: f64,
     /// What 99 % of the superblocks do not exceed.
     pub p99: u32,
-    /// The most.
+    /// That of the superblock most worn.
     pub max: u32,
 }
 
@@ -31,9 +31,9 @@ impl Wear {
     }
 }
 
-/// An area, without its superblocks that are retired.
+/// A region, without its superblocks that are retired.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct OfArea {
+pub struct OfRegion {
     /// How many superblocks it has.
     pub superblocks: u32,
     /// Their slots that hold the last version of a page.
@@ -42,43 +42,41 @@ pub struct OfArea {
     pub wear: Option<Wear>,
 }
 
-/// The areas of a drive with the superblocks of `table`, in the order of [`Area::ALL`]; none where it wears as a whole.
-pub(crate) fn areas(table: &SuperblockTable) -> Option<[OfArea; Area::COUNT]> {
-    table.has_areas().then(|| {
-        Area::ALL.map(|area| {
-            let in_use = || {
-                let rows = table.in_area(area).iter().map(|(_, row)| row);
-                rows.filter(|row| row.usage != SuperblockUse::Bad)
-            };
-            OfArea {
-                superblocks: in_use().count() as u32,
-                valid_slots: in_use().map(|row| u64::from(row.valid_slots)).sum(),
-                wear: Wear::of(in_use().map(|row| row.pe_cycles).collect()),
-            }
-        })
-    })
+/// The regions of a drive with the superblocks of `table`, the drive's own first.
+pub(crate) fn regions(table: &SuperblockTable) -> Vec<OfRegion> {
+    let of = |region| {
+        let in_use = || {
+            let rows = table.in_region(region).iter().map(|(_, row)| row);
+            rows.filter(|row| row.usage != SuperblockUse::Bad)
+        };
+        OfRegion {
+            superblocks: in_use().count() as u32,
+            valid_slots: in_use().map(|row| u64::from(row.valid_slots)).sum(),
+            wear: Wear::of(in_use().map(|row| row.pe_cycles).collect()),
+        }
+    };
+    table.regions().map(of).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use firstread_core::{CellMode, SuperblockId};
+    use firstread_firmware::observe::Regions;
 
-    /// Each area has its own superblocks, those that are retired left out; a drive without areas has none.
+    /// Each region has its own superblocks, those that are retired left out; a drive that is not divided has one.
     #[test]
-    fn formula_superblocks_are_counted_by_area() {
+    fn formula_superblocks_are_counted_by_region() {
         let mut table = SuperblockTable::new(6, CellMode::Tlc);
-        assert_eq!(areas(&table), None);
-        table.set_low_from(Some(4));
+        assert_eq!(regions(&table).len(), 1);
+        table.divide(Regions::new(6, [4]));
         for i in 0..6 {
             table.row_mut(SuperblockId(i)).valid_slots = i;
         }
         table.row_mut(SuperblockId(1)).usage = SuperblockUse::Bad;
-        let Some([high, low]) = areas(&table) else {
-            panic!("it has areas")
-        };
-        assert_eq!((high.superblocks, high.valid_slots), (3, 5));
-        assert_eq!((low.superblocks, low.valid_slots), (2, 9));
+        let found = regions(&table);
+        let found = found.iter().map(|of| (of.superblocks, of.valid_slots));
+        assert_eq!(found.collect::<Vec<_>>(), [(3, 5), (2, 9)]);
     }
 
     #[test]

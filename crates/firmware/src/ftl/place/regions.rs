@@ -1,0 +1,238 @@
+//! Regions: which superblocks a stream opens, and what is kept of them.
+//!
+//! A region is a range of superblocks that is worn and cleaned by itself. Every drive has its own one, to which the host
+//! writes. A scheme of axis `area` may declare one more, with a stream for the data that it has enter there.
+//!
+//! A region is a preference. Room, reserve and the proof that cleaning can finish know no regions. But the free superblocks
+//! of a declared region are kept from what the host, the map and refresh may open, as long as the drive's own region can
+//! hold its own data with the reserve: otherwise they would be taken first, since cleaning makes room for no more than one
+//! superblock. Where the drive's own region is overfull, all free superblocks are for everyone.
+//!
+//! The stream of a declared region is none of relocation's: its superblock is opened only if after that everything that
+//! has to be left is left, and a slot of it takes no room. A page that it cannot take now goes where it would go on a
+//! drive with one region. Only moves wait for its buffer: what is emptied within the region is to stay there.
+
+use firstread_core::{Ns, SuperblockId, Wait};
+
+use super::target::Taken;
+use super::{Evacuation, Place, Refusal};
+use crate::observe::{Owner, RegionId, StreamId, StreamUse, SuperblockUse, Writer};
+use crate::policy::area::{Areas, Entry};
+use crate::policy::wear::Wear;
+use crate::shared::Shared;
+
+impl Place {
+    /// Superblocks have changed: looks at them anew.
+    pub(crate) fn look_at_regions(&mut self, shared: &Shared) {
+        if shared.blocks.has_regions() {
+            self.area.look(&shared.blocks);
+            let is_kept = self.own_region_holds_its_data(shared);
+            for pool in self.space.pools.declared_mut() {
+                pool.is_kept = is_kept;
+            }
+        }
+    }
+
+    /// Whether the drive's own region has room for its data, the reserve and the least spare.
+    fn own_region_holds_its_data(&self, shared: &Shared) -> bool {
+        let usable = shared.blocks.in_region(RegionId::MAIN);
+        let usable = usable.iter().map(|(_, row)| row);
+        let usable = usable.filter(|row| row.usage != SuperblockUse::Bad);
+        let (slots, valid) = usable.fold((0, 0), |(slots, valid), row| {
+            let of_row = u64::from(shared.slots_of(row.mode));
+            (slots + of_row, valid + u64::from(row.valid_slots))
+        });
+        let kept = self.space.needed_slots - self.space.capacity_slots;
+        slots >= valid + kept + self.space.least_spare()
+    }
+
+    /// Whether writes of the host are refused, although there is room.
+    #[inline]
+    pub(crate) fn refuses_writes(&self) -> bool {
+        self.area.refuses_writes()
+    }
+
+    /// Whether free superblocks of `region` are kept for its own stream.
+    pub(crate) fn keeps(&self, region: RegionId) -> bool {
+        let pool = self.space.pools.in_region(region);
+        pool.is_some_and(|pool| pool.is_kept)
+    }
+
+    /// Free superblocks of `region`.
+    fn free_of(&self, region: RegionId) -> u32 {
+        let pool = self.space.pools.in_region(region);
+        pool.map_or(0, |pool| pool.free)
+    }
+
+    /// Whether a superblock of a declared region is being emptied: for room there, which no pace of the host's knows.
+    pub(crate) fn empties_declared(&self, shared: &Shared) -> bool {
+        let current = self.relocation.emptying;
+        current.is_some_and(|e| shared.blocks.region_of(e.block) != RegionId::MAIN)
+    }
+
+    /// Free superblocks that are kept for a region are for everyone, because nothing else can be had. Whether that changes
+    /// anything.
+    pub(crate) fn release_kept(&mut self) -> bool {
+        let mut changes = false;
+        for pool in self.space.pools.declared_mut() {
+            changes |= core::mem::take(&mut pool.is_kept) && pool.free > 0;
+        }
+        changes
+    }
+
+    /// Superblocks that are kept for regions once those that are emptied or erased are free, and their slots.
+    pub(crate) fn kept_soon(&self, shared: &Shared) -> (u32, u64) {
+        let pools = &self.space.pools;
+        if pools.kept().next().is_none() {
+            return (0, 0);
+        }
+        let free = pools.kept().fold((0, 0), |(n, slots), pool| {
+            (n + pool.free, slots + pool.free_slots)
+        });
+        let mode_of = |block: SuperblockId| (block, shared.blocks.row(block).mode);
+        let emptying = self.relocation.emptying.map(|e| (e.block, e.mode));
+        let coming = self.space.erases.blocks().map(mode_of).chain(emptying);
+        let coming = coming.filter(|(block, _)| self.keeps(shared.blocks.region_of(*block)));
+        coming.fold(free, |(n, slots), (_, mode)| {
+            (n + 1, slots + u64::from(shared.slots_of(mode)))
+        })
+    }
+
+    /// The free superblock to be opened for `stream`: of its own region, or else of another one.
+    pub(super) fn free_for(&mut self, stream: StreamId, shared: &Shared) -> Option<SuperblockId> {
+        let takes = self.streams.takes(stream);
+        if let StreamUse::Region(region) = takes {
+            return self.free_in(region, stream, shared);
+        }
+        if let Some(block) = self.free_in(RegionId::MAIN, stream, shared) {
+            return Some(block);
+        }
+        // Pools of cell modes have their superblocks in the drive's own region.
+        let has_pool = matches!(takes, StreamUse::Promoted(_));
+        let may_take_kept = self.has_to_go_elsewhere(stream);
+        shared.blocks.regions().skip(1).find_map(|region| {
+            let is_kept = self.keeps(region) && !may_take_kept;
+            match has_pool || is_kept {
+                true => None,
+                false => self.free_in(region, stream, shared),
+            }
+        })
+    }
+
+    /// Whether `stream` is one of moves, which find no slot in the drive's own region: not even in the superblock of
+    /// another stream.
+    fn has_to_go_elsewhere(&self, stream: StreamId) -> bool {
+        let is_of_mover = self.streams.row(stream).writer() == Writer::Mover;
+        is_of_mover && self.left_for_moves() == 0
+    }
+
+    /// The free superblock of `region` that its wear leveling opens next for `stream`.
+    fn free_in(
+        &mut self,
+        region: RegionId,
+        stream: StreamId,
+        shared: &Shared,
+    ) -> Option<SuperblockId> {
+        let modes = self.streams.opens(stream);
+        let blocks = shared.blocks.in_region(region);
+        let wear = &mut self.wear[region.index()];
+        match self.streams.takes(stream) {
+            StreamUse::ReadOften => wear.open_for_read_often(blocks, modes),
+            StreamUse::Cold => wear.open(blocks, modes, true),
+            takes => {
+                // Cold data of a declared region have no stream of their own. Others have one if the scheme of axis
+                // `wear` declares it.
+                let takes_cold = matches!(takes, StreamUse::Region(_))
+                    || stream == StreamId::MOVE && self.streams.cold().is_none();
+                let is_cold = |e: Evacuation| {
+                    e.owner == Owner::Wear && shared.blocks.region_of(e.block) == region
+                };
+                let emptying = self.relocation.emptying.filter(|_| takes_cold);
+                wear.open(blocks, modes, emptying.is_some_and(is_cold))
+            }
+        }
+    }
+
+    /// A slot of `stream`, that of a declared region, for a page that enters by `entry`, which is counted.
+    pub(super) fn take_for_entry(
+        &mut self,
+        now: Ns,
+        stream: StreamId,
+        entry: Entry,
+        shared: &mut Shared,
+    ) -> Result<Taken, Refusal> {
+        let opened = self.space.opened();
+        let taken = match entry.leaves_one_free() && !self.leaves_one_free() {
+            true => Err(Refusal::Wait(Wait::Superblock)),
+            false => self.take_for_copy(now, stream, shared),
+        };
+        let had_none = matches!(taken, Err(Refusal::Wait(Wait::Superblock)));
+        let has_opened = self.space.opened() != opened;
+        if had_none || has_opened && self.free_of(RegionId::DECLARED) == 0 {
+            self.wants_room(entry);
+        }
+        if let Ok((_, slot)) = &taken {
+            self.region.entered(entry, slot.buf);
+            shared.counters.slots_entered[entry.index()] += 1;
+        }
+        taken
+    }
+
+    /// Whether a page leaves a free superblock of the declared region to pages of other ways, if it takes a slot there now.
+    fn leaves_one_free(&self) -> bool {
+        let region = RegionId::DECLARED;
+        let stream = self.streams.that_takes(StreamUse::Region(region));
+        let opens = stream.is_some_and(|stream| self.streams.of(stream).slots_left() == 0);
+        self.free_of(region) > u32::from(opens)
+    }
+
+    fn wants_room(&mut self, entry: Entry) {
+        if !self.region.wants.is_some_and(Entry::goes_first) {
+            self.region.wants = Some(entry);
+        }
+    }
+
+    /// Whether the stream of `region` may have another superblock: cleaning keeps its reserve, and what the host may open
+    /// does not become less.
+    pub(super) fn can_open_in(&self, region: RegionId, shared: &Shared) -> bool {
+        match self.keeps(region) {
+            true => {
+                let slots = self.space.largest_slots as u32;
+                self.free_of(region) == 0 || self.leaves_room(slots, shared)
+            }
+            false => self.can_open_for_refresh(shared),
+        }
+    }
+
+    /// Whether room is wanted in the declared region.
+    #[inline]
+    pub(crate) fn room_is_wanted(&self) -> bool {
+        self.region.wants.is_some()
+    }
+
+    /// Whether room is to be made in the declared region now, and whether for pages that may take the last free superblock.
+    /// Asked once for each change of superblocks.
+    pub(crate) fn begin_to_make_room(&mut self, shared: &Shared) -> Option<bool> {
+        let is_urgent = !self.region.wants.take()?.leaves_one_free();
+        let at = (self.space.opened(), shared.counters.erases);
+        let has_room = match is_urgent {
+            true => self.free_of(RegionId::DECLARED) > 0,
+            false => self.leaves_one_free(),
+        };
+        let is_busy = self.is_coming(RegionId::DECLARED, shared) || self.space.read_only;
+        let looked_at = &mut self.region.looked_at[usize::from(is_urgent)];
+        if has_room || is_busy || *looked_at == at {
+            return None;
+        }
+        *looked_at = at;
+        Some(is_urgent)
+    }
+
+    /// Whether a superblock of `region` will be free soon.
+    fn is_coming(&self, region: RegionId, shared: &Shared) -> bool {
+        let is_there = |block: SuperblockId| shared.blocks.region_of(block) == region;
+        let emptying = self.relocation.emptying.map(|e| e.block);
+        let mut coming = self.space.erases.blocks().chain(emptying);
+        coming.any(is_there)
+    }
+}

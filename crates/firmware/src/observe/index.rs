@@ -1,0 +1,185 @@
+//! The index of a region's superblocks, by which schemes find victims and free superblocks without looking at all of them.
+//!
+//! A changed superblock is only marked, because the path of a request changes superblocks and seldom searches them. A search
+//! comes after an update ([`Index::update`]).
+
+use alloc::boxed::Box;
+use alloc::vec;
+use core::ops::Range;
+
+use firstread_core::Geometry;
+
+use super::at_rest::AtRest;
+use super::by_wear::ByWear;
+use super::superblock::SuperblockRow;
+
+/// The index of the superblocks of a region.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    /// Number of the first superblock.
+    first: u32,
+    at_rest: AtRest,
+    by_wear: ByWear,
+    /// A bit for each superblock: whether it may have changed since the last update.
+    changed: Box<[u64]>,
+}
+
+impl Index {
+    /// Of the superblocks with the numbers `numbers`, all of them changed.
+    pub(super) fn new(numbers: Range<u32>) -> Index {
+        let mut index = Index {
+            first: numbers.start,
+            at_rest: AtRest::new(&numbers),
+            by_wear: ByWear::new(&numbers),
+            changed: vec![0; numbers.len().div_ceil(64)].into(),
+        };
+        numbers.for_each(|block| index.mark(block));
+        index
+    }
+
+    /// Superblock number `block`, which is one of these, may have changed.
+    #[inline]
+    pub(super) fn mark(&mut self, block: u32) {
+        let at = (block - self.first) as usize;
+        self.changed[at / 64] |= 1 << (at % 64);
+    }
+
+    /// Looks at all changed superblocks anew; `rows` are the records of all superblocks of the index.
+    pub(super) fn update(&mut self, rows: &[SuperblockRow], geometry: &Geometry) {
+        let mut has_order = true;
+        for word in 0..self.changed.len() {
+            let mut changed = core::mem::take(&mut self.changed[word]);
+            while changed != 0 {
+                let block = word * 64 + changed.trailing_zeros() as usize;
+                changed &= changed - 1;
+                self.by_wear.look_at(block, &rows[block]);
+                has_order = has_order && self.at_rest.look_at(block, &rows[block], geometry);
+            }
+        }
+        if !has_order {
+            self.at_rest.make_anew(rows, geometry);
+        }
+    }
+
+    /// The superblocks at rest.
+    pub(crate) fn at_rest(&self) -> &AtRest {
+        self.assert_updated();
+        &self.at_rest
+    }
+
+    /// The superblocks by their wear.
+    pub(super) fn by_wear(&self) -> &ByWear {
+        self.assert_updated();
+        &self.by_wear
+    }
+
+    /// Whether searches find the same in `other`.
+    pub(super) fn has_the_same(&self, other: &Index) -> bool {
+        self.by_wear == other.by_wear && self.at_rest.in_order().eq(other.at_rest.in_order())
+    }
+
+    fn assert_updated(&self) {
+        debug_assert!(
+            self.changed.iter().all(|word| *word == 0),
+            "superblocks were marked, and the index was not updated"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cmp::Reverse;
+
+    use firstread_core::{CellMode, Stream, SuperblockId};
+
+    use super::super::regions::Regions;
+    use super::super::superblock::SuperblockUse;
+    use super::super::superblocks::SuperblockTable;
+    use super::super::who::ModeSet;
+    use crate::ftl::tests::geometry;
+
+    /// Free superblocks, those at rest and the most worn of all are what looking at each superblock finds: after any
+    /// changes, in all regions, in any modes.
+    #[test]
+    fn model_superblocks_by_wear_are_those_of_a_scan() {
+        const USES: [SuperblockUse; 5] = [
+            SuperblockUse::Free,
+            SuperblockUse::Open,
+            SuperblockUse::Full,
+            SuperblockUse::Erasing,
+            SuperblockUse::Bad,
+        ];
+        let mut found = 0;
+        for seed in 0..100 {
+            let s = Stream::new(seed).named("index by wear");
+            let superblocks = [1, 7, 8, 9, 64, 65, 200][s.at(0).below(7) as usize];
+            let geometry = geometry(superblocks);
+            let mut table = SuperblockTable::new(superblocks, CellMode::Qlc);
+            let low = s.at(1).below(u64::from(superblocks) + 1) as u32;
+            let declared = [None, Some(low)][s.at(2).below(2) as usize];
+            table.divide(Regions::new(superblocks, declared));
+            for step in 0..40 {
+                let s = s.at(3 + step);
+                for i in 0..s.at(0).below(u64::from(superblocks) + 1) {
+                    let block = s.at(1).at(i).below(superblocks.into()) as u32;
+                    let (row, s) = (table.row_mut(SuperblockId(block)), s.at(2).at(i));
+                    row.usage = USES[s.at(0).below(5) as usize];
+                    row.mode = CellMode::ALL[s.at(1).below(4) as usize];
+                    // Few values, so that many are equal.
+                    row.pe_cycles = s.at(2).below(4) as u32;
+                    row.leaving = s.at(3).below(3) == 0;
+                }
+                table.update_index(&geometry);
+                let modes = CellMode::ALL.into_iter();
+                let modes: ModeSet = modes
+                    .filter(|m| s.at(3).at(*m as u64).below(2) == 0)
+                    .collect();
+                for region in table.regions() {
+                    let view = table.in_region(region);
+                    let of = |which: fn(SuperblockUse) -> bool| {
+                        view.iter().filter(move |(_, row)| which(row.usage))
+                    };
+                    let free = || {
+                        let free = of(|usage| usage == SuperblockUse::Free);
+                        free.filter(|(_, row)| modes.has(row.mode))
+                    };
+                    let first = free().next().map(|(block, _)| block);
+                    assert_eq!(view.first_free(modes), first, "seed {seed} step {step}");
+                    let least = free().min_by_key(|(block, row)| (row.pe_cycles, block.0));
+                    let least = least.map(|(block, _)| block);
+                    assert_eq!(
+                        view.least_worn_free(modes, None),
+                        least,
+                        "seed {seed} step {step}"
+                    );
+                    let others = free().filter(|(block, _)| Some(*block) != least);
+                    let second = others.min_by_key(|(block, row)| (row.pe_cycles, block.0));
+                    let second = second.map(|(block, _)| block);
+                    assert_eq!(
+                        view.least_worn_free(modes, least),
+                        second,
+                        "seed {seed} step {step}"
+                    );
+                    let most = free().min_by_key(|(block, row)| (Reverse(row.pe_cycles), block.0));
+                    let most = most.map(|(block, _)| block);
+                    assert_eq!(view.most_worn_free(modes), most, "seed {seed} step {step}");
+                    let at_rest = of(|usage| usage == SuperblockUse::Full);
+                    let at_rest = at_rest.filter(|(_, row)| !row.leaving);
+                    let coldest = at_rest.min_by_key(|(block, row)| (row.pe_cycles, block.0));
+                    let coldest = coldest.map(|(block, _)| block);
+                    assert_eq!(
+                        view.least_worn_at_rest(),
+                        coldest,
+                        "seed {seed} step {step}"
+                    );
+                    let in_use = of(|usage| usage != SuperblockUse::Bad);
+                    let worn = in_use.min_by_key(|(block, row)| (Reverse(row.pe_cycles), block.0));
+                    let worn = worn.map(|(block, _)| block);
+                    assert_eq!(view.most_worn(), worn, "seed {seed} step {step}");
+                    found += usize::from(second.is_some() && coldest.is_some());
+                }
+            }
+        }
+        assert!(found > 1000, "{found}");
+    }
+}

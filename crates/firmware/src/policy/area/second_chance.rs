@@ -1,0 +1,44 @@
+//! A second chance, as a clock gives it: pages of LWA that are still wanted there stay when their superblock is returned. Where half
+//! a superblock of pages stayed, the return gained little, and none stay at the next one.
+
+use super::contract::Entry;
+use crate::observe::Owner;
+
+/// What stayed.
+#[derive(Clone, Debug)]
+pub(super) struct SecondChance {
+    /// Slots of a superblock.
+    slots: u64,
+    /// Pages that stayed since the last return began.
+    stayed: u64,
+    is_given: bool,
+}
+
+impl SecondChance {
+    /// Of a drive whose superblocks have `slots` slots. A power cut forgets what stayed: what is being returned then leaves.
+    pub(super) fn new(slots: u64) -> SecondChance {
+        SecondChance {
+            slots,
+            stayed: 0,
+            is_given: false,
+        }
+    }
+
+    /// A page that moved for `owner` has been given a slot by `entry`.
+    pub(super) fn has_entered(&mut self, entry: Entry, owner: Option<Owner>) {
+        let is_returned = owner == Some(Owner::MakeRoom);
+        self.stayed += u64::from(is_returned && entry == Entry::Stay);
+    }
+
+    /// A superblock begins to be returned.
+    pub(super) fn begin(&mut self) {
+        self.is_given = 2 * self.stayed < self.slots;
+        self.stayed = 0;
+    }
+
+    /// Whether pages of the superblock that is being returned may stay.
+    #[inline]
+    pub(super) fn is_given(&self) -> bool {
+        self.is_given
+    }
+}
