@@ -51,7 +51,7 @@ const WALLS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "ftl/pager",
+        "ftl/map_cache",
         &[
             "shared",
             "cache",
@@ -74,7 +74,10 @@ const WALLS: &[(&str, &[&str])] = &[
             "flash_store",
         ],
     ),
-    ("lower_layers", &["ftl/pager", "ftl/place", "flash_store"]),
+    (
+        "lower_layers",
+        &["ftl/map_cache", "ftl/place", "flash_store"],
+    ),
     (
         "ftl/relocate",
         &[
@@ -82,7 +85,7 @@ const WALLS: &[(&str, &[&str])] = &[
             "config",
             "lower_layers",
             "ftl/map",
-            "ftl/pager",
+            "ftl/map_cache",
             "ftl/place",
             "observe",
             "policy",
@@ -100,7 +103,7 @@ const WALLS: &[(&str, &[&str])] = &[
             "config",
             "ftl",
             "ftl/map",
-            "ftl/pager",
+            "ftl/map_cache",
             "ftl/place",
             "observe",
             "policy",

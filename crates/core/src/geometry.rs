@@ -71,12 +71,12 @@ impl Geometry {
         self.slot_bytes / self.codeword_bytes
     }
     /// Slots of a multi-plane page.
-    pub const fn slots_per_row(&self) -> u32 {
+    pub const fn slots_per_mp_page(&self) -> u32 {
         self.slots_per_page() * self.planes as u32
     }
     /// Slots of one page type of one wordline, over all dies.
     pub const fn slots_per_stripe(&self) -> u32 {
-        self.slots_per_row() * self.data_dies() as u32
+        self.slots_per_mp_page() * self.data_dies() as u32
     }
     /// Slots of a superblock in cell mode `mode`.
     #[inline]
@@ -131,13 +131,13 @@ impl Divisor {
 /// Where slots lie in superblocks: a geometry with its derived counts.
 ///
 /// A *multi-plane page* is one wordline and page type of one die, over all its planes: what one multi-plane
-/// sense reads. Its slots are counted plane by plane. Names of functions and fields call it a row.
+/// sense reads. Its slots are counted plane by plane. Names of functions and fields call it an `mp_page`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// What the counts are derived from.
     pub geometry: Geometry,
     slots_per_page: Divisor,
-    slots_per_row: Divisor,
+    slots_per_mp_page: Divisor,
     dies: Divisor,
     data_dies: Divisor,
     planes: Divisor,
@@ -153,7 +153,7 @@ impl Layout {
     pub const fn new(geometry: Geometry) -> Layout {
         Layout {
             slots_per_page: Divisor::new(geometry.slots_per_page() as u64),
-            slots_per_row: Divisor::new(geometry.slots_per_row() as u64),
+            slots_per_mp_page: Divisor::new(geometry.slots_per_mp_page() as u64),
             dies: Divisor::new(geometry.dies() as u64),
             data_dies: Divisor::new(geometry.data_dies() as u64),
             planes: Divisor::new(geometry.planes as u64),
@@ -167,8 +167,8 @@ impl Layout {
     }
     /// Slots of a multi-plane page.
     #[inline]
-    pub const fn slots_per_row(&self) -> u32 {
-        self.slots_per_row.get() as u32
+    pub const fn slots_per_mp_page(&self) -> u32 {
+        self.slots_per_mp_page.get() as u32
     }
     /// Slots of a page.
     #[inline]
@@ -178,7 +178,7 @@ impl Layout {
     /// Slots of one page type of one wordline, over all dies.
     #[inline]
     pub const fn slots_per_stripe(&self) -> u32 {
-        self.slots_per_row() * self.data_dies.get() as u32
+        self.slots_per_mp_page() * self.data_dies.get() as u32
     }
     /// Codewords of a page.
     #[inline]
@@ -219,12 +219,12 @@ impl Layout {
     /// The multi-plane page that holds slot `ppa` of a superblock in `mode`, and the index of the slot in
     /// that page.
     #[inline(always)] // Once for each request.
-    pub fn row_of(&self, ppa: Ppa, mode: CellMode) -> (PageAddr, u32) {
-        let (stripe, die, row_slot) = match self.geometry.stripe {
+    pub fn mp_page_of(&self, ppa: Ppa, mode: CellMode) -> (PageAddr, u32) {
+        let (stripe, die, mp_page_slot) = match self.geometry.stripe {
             StripeOrder::PlaneFirst => {
-                let (row, row_slot) = self.slots_per_row.div_rem(ppa.slot() as u64);
-                let (stripe, die) = self.data_dies.div_rem(row);
-                (stripe, die, row_slot)
+                let (mp_page, mp_page_slot) = self.slots_per_mp_page.div_rem(ppa.slot() as u64);
+                let (stripe, die) = self.data_dies.div_rem(mp_page);
+                (stripe, die, mp_page_slot)
             }
             StripeOrder::DieFirst => {
                 let (page, slot) = self.slots_per_page.div_rem(ppa.slot() as u64);
@@ -245,7 +245,7 @@ impl Layout {
             wordline: wordline as u16,
             page: PageType(page as u8),
         };
-        (at, row_slot as u32)
+        (at, mp_page_slot as u32)
     }
 
     /// The die that holds the parity of `wordline` of a superblock, if the drive has parity. It rotates from
@@ -268,7 +268,7 @@ impl Layout {
     }
 
     /// The `n`-th multi-plane page of superblock `block` in `mode` that holds data, in fill order.
-    pub fn data_row(&self, n: u32, block: SuperblockId, mode: CellMode) -> PageAddr {
+    pub fn data_mp_page(&self, n: u32, block: SuperblockId, mode: CellMode) -> PageAddr {
         let (stripe, die) = self.data_dies.div_rem(n as u64);
         let (stripe, bits) = (stripe as u32, mode.bits() as u32);
         let wordline = (stripe / bits) as u16;
@@ -280,10 +280,10 @@ impl Layout {
         }
     }
 
-    /// The physical slot at index `row_slot` of multi-plane page `at`, which holds data, in a superblock of
-    /// `mode`: the inverse of [`Layout::row_of`].
+    /// The physical slot at index `mp_page_slot` of multi-plane page `at`, which holds data, in a superblock of
+    /// `mode`: the inverse of [`Layout::mp_page_of`].
     #[inline]
-    pub fn slot_at(&self, at: PageAddr, row_slot: u32, mode: CellMode) -> Ppa {
+    pub fn slot_at(&self, at: PageAddr, mp_page_slot: u32, mode: CellMode) -> Ppa {
         let stripe = at.wordline as u64 * mode.bits() as u64 + at.page.0 as u64;
         let before = match self.parity_die(at.wordline) {
             Some(parity) => {
@@ -295,21 +295,21 @@ impl Layout {
         let die = at.die.0 as u64 - before;
         let dies = self.data_dies.get();
         let first = match self.geometry.stripe {
-            StripeOrder::PlaneFirst => (stripe * dies + die) * self.slots_per_row.get(),
+            StripeOrder::PlaneFirst => (stripe * dies + die) * self.slots_per_mp_page.get(),
             StripeOrder::DieFirst => {
                 (stripe * self.planes.get() * dies + die) * self.slots_per_page.get()
             }
         };
-        self.slot_behind(Ppa::new(at.block, first as u32), row_slot)
+        self.slot_behind(Ppa::new(at.block, first as u32), mp_page_slot)
     }
 
-    /// The physical slot at index `row_slot` of the multi-plane page whose first slot is `first`.
+    /// The physical slot at index `mp_page_slot` of the multi-plane page whose first slot is `first`.
     #[inline]
-    pub const fn slot_behind(&self, first: Ppa, row_slot: u32) -> Ppa {
+    pub const fn slot_behind(&self, first: Ppa, mp_page_slot: u32) -> Ppa {
         let behind = match self.geometry.stripe {
-            StripeOrder::PlaneFirst => row_slot as u64,
+            StripeOrder::PlaneFirst => mp_page_slot as u64,
             StripeOrder::DieFirst => {
-                let (plane, slot) = self.slots_per_page.div_rem(row_slot as u64);
+                let (plane, slot) = self.slots_per_page.div_rem(mp_page_slot as u64);
                 plane * self.data_dies.get() * self.slots_per_page.get() + slot
             }
         };
@@ -359,18 +359,18 @@ mod tests {
                 let mut last = None;
                 for slot in 0..slots {
                     let ppa = Ppa::new(SuperblockId(2), slot);
-                    let (at, row_slot) = layout.row_of(ppa, mode);
-                    assert_eq!(layout.slot_at(at, row_slot, mode), ppa);
-                    assert!(row_slot < layout.slots_per_row() && at.die.0 < 6);
+                    let (at, mp_page_slot) = layout.mp_page_of(ppa, mode);
+                    assert_eq!(layout.slot_at(at, mp_page_slot, mode), ppa);
+                    assert!(mp_page_slot < layout.slots_per_mp_page() && at.die.0 < 6);
                     assert!(at.page.0 < mode.bits() && at.wordline < 5);
-                    let plane = row_slot / layout.slots_per_page();
+                    let plane = mp_page_slot / layout.slots_per_page();
                     let place = (at.wordline, at.page.0, at.die.0, plane);
-                    if let Some((row, before)) = last.filter(|_| slot % 3 == 0) {
+                    if let Some((mp_page, before)) = last.filter(|_| slot % 3 == 0) {
                         // The next page is on the next plane or on the next die.
                         let next = match stripe {
                             StripeOrder::PlaneFirst if before == 0 => (at.die.0, 1),
-                            StripeOrder::PlaneFirst => ((row + 1) % 6, 0),
-                            StripeOrder::DieFirst if row < 5 => (row + 1, before),
+                            StripeOrder::PlaneFirst => ((mp_page + 1) % 6, 0),
+                            StripeOrder::DieFirst if mp_page < 5 => (mp_page + 1, before),
                             StripeOrder::DieFirst => (0, 1 - before),
                         };
                         assert_eq!((place.2, place.3), next, "slot {slot}");
@@ -387,22 +387,26 @@ mod tests {
             let layout = six_dies(stripe, 13, true);
             for mode in CellMode::ALL {
                 let slots = layout.geometry.slots_per_superblock(mode);
-                let rows = 13 * mode.bits() as u32;
-                assert_eq!(slots, rows * 5 * layout.slots_per_row(), "five of six dies");
+                let mp_pages = 13 * mode.bits() as u32;
+                assert_eq!(
+                    slots,
+                    mp_pages * 5 * layout.slots_per_mp_page(),
+                    "five of six dies"
+                );
                 let mut counts = [0; 6];
                 for slot in 0..slots {
                     let ppa = Ppa::new(SuperblockId(2), slot);
-                    let (at, row_slot) = layout.row_of(ppa, mode);
-                    assert_eq!(layout.slot_at(at, row_slot, mode), ppa);
+                    let (at, mp_page_slot) = layout.mp_page_of(ppa, mode);
+                    assert_eq!(layout.slot_at(at, mp_page_slot, mode), ppa);
                     assert_eq!(layout.parity_die(at.wordline), Some(DieId(at.wordline % 6)));
                     assert_ne!(at.die.0, at.wordline % 6, "the die of its parity");
                     counts[at.die.0 as usize] += 1;
                 }
                 let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-                let wordline = layout.slots_per_row() * mode.bits() as u32;
+                let wordline = layout.slots_per_mp_page() * mode.bits() as u32;
                 assert!(most - least <= wordline, "{counts:?}");
-                for n in 0..rows * 5 {
-                    let at = layout.data_row(n, SuperblockId(2), mode);
+                for n in 0..mp_pages * 5 {
+                    let at = layout.data_mp_page(n, SuperblockId(2), mode);
                     assert_eq!(
                         n / 5,
                         at.wordline as u32 * mode.bits() as u32 + at.page.0 as u32
@@ -436,7 +440,7 @@ mod tests {
             assert_eq!((geometry.dies(), geometry.data_dies()), (30, data_dies));
             let page = (geometry.slots_per_page(), geometry.codewords_per_page());
             assert_eq!((page, geometry.codewords_per_slot()), ((3, 12), 4));
-            let slots = (geometry.slots_per_row(), geometry.slots_per_stripe());
+            let slots = (geometry.slots_per_mp_page(), geometry.slots_per_stripe());
             assert_eq!(slots, (12, per_stripe));
             let qlc = geometry.slots_per_superblock(CellMode::Qlc);
             assert_eq!(qlc, per_superblock);
@@ -447,7 +451,7 @@ mod tests {
             assert_eq!(layout.dies(), 30);
             let page = (layout.slots_per_page(), layout.codewords_per_page());
             assert_eq!((page, layout.codewords_per_slot()), ((3, 12), 4));
-            let slots = (layout.slots_per_row(), layout.slots_per_stripe());
+            let slots = (layout.slots_per_mp_page(), layout.slots_per_stripe());
             assert_eq!(slots, (12, per_stripe));
             let of_codewords = [0, 3, 4, 7, 8, 47].map(|c| layout.slot_of_codeword(c));
             assert_eq!(of_codewords, [0, 0, 1, 1, 2, 11]);
@@ -488,19 +492,27 @@ mod tests {
             let dies = layout.geometry.data_dies() as u32;
             for mode in CellMode::ALL {
                 for n in 0..13 * u32::from(mode.bits()) * dies {
-                    let at = layout.data_row(n, SuperblockId(3), mode);
-                    // A stripe's first slots of each row lie a row apart, or, die by die, a page.
+                    let at = layout.data_mp_page(n, SuperblockId(3), mode);
+                    // A stripe's first slots of each multi-plane page lie a multi-plane page apart, or, die by die, a page.
                     let (stripe_of, die) = (n / dies, n % dies);
                     let slot = stripe_of * layout.slots_per_stripe()
                         + match stripe {
-                            StripeOrder::PlaneFirst => die * layout.slots_per_row(),
+                            StripeOrder::PlaneFirst => die * layout.slots_per_mp_page(),
                             StripeOrder::DieFirst => die * layout.slots_per_page(),
                         };
                     let first = Ppa::new(SuperblockId(3), slot);
-                    assert_eq!(layout.row_of(first, mode), (at, 0), "row {n}");
-                    for row_slot in 0..layout.slots_per_row() {
-                        let ppa = layout.slot_behind(first, row_slot);
-                        assert_eq!(layout.row_of(ppa, mode), (at, row_slot), "row {n}");
+                    assert_eq!(
+                        layout.mp_page_of(first, mode),
+                        (at, 0),
+                        "multi-plane page {n}"
+                    );
+                    for mp_page_slot in 0..layout.slots_per_mp_page() {
+                        let ppa = layout.slot_behind(first, mp_page_slot);
+                        assert_eq!(
+                            layout.mp_page_of(ppa, mode),
+                            (at, mp_page_slot),
+                            "multi-plane page {n}"
+                        );
                     }
                 }
             }

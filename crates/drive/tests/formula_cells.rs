@@ -6,7 +6,7 @@ use firstread_core::{CellMode, FlashKind, HostOp, Ns, OpClass, Tag};
 use firstread_drive::port_log::PortCallKind;
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
 use firstread_drive::{Drive, DriveState, Host, LastSuperblocks, RunStats};
-use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
+use firstread_firmware::observe::{SuperblockInfo, SuperblockUse};
 use firstread_firmware::policy::AXES;
 use firstread_testkit::{aged, drive, profile, run, try_run, voltages};
 use firstread_workload::TraceRecord;
@@ -124,8 +124,8 @@ fn formula_cells_of_a_converted_superblock_are_those_of_its_mode() {
     let mut drive = drive(profile, &aged(0, 666), 1);
     for _ in 0..10 {
         let free =
-            |row: &SuperblockRow| row.usage == SuperblockUse::Free && row.mode == CellMode::Qlc;
-        let (block, _) = drive.blocks().iter().find(|(_, row)| free(row)).unwrap();
+            |info: &SuperblockInfo| info.usage == SuperblockUse::Free && info.mode == CellMode::Qlc;
+        let (block, _) = drive.blocks().iter().find(|(_, info)| free(info)).unwrap();
         drive.ask_mode(block, CellMode::Tlc).unwrap();
         drive.advance(drive.now() + Ns::from_s(1));
     }

@@ -89,11 +89,11 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
         None => draw.below(pages),
     };
     let at_rest = |drive: &Drive| -> Vec<Option<(u64, u32)>> {
-        let row = |(_, row): (_, &firstread_firmware::observe::SuperblockRow)| {
-            let rests = row.usage == SuperblockUse::Full && !row.leaving;
-            rests.then_some((row.opened, row.valid_slots))
+        let info = |(_, info): (_, &firstread_firmware::observe::SuperblockInfo)| {
+            let rests = info.usage == SuperblockUse::Full && !info.evacuating;
+            rests.then_some((info.opened, info.valid_slots))
         };
-        drive.blocks().iter().map(row).collect()
+        drive.blocks().iter().map(info).collect()
     };
     let (mut host, mut moved) = (0, 0);
     let (mut victims, mut free) = (Vec::new(), 0);
@@ -123,9 +123,9 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
             }
         }
         before = now;
-        let rows = drive.blocks().iter();
-        free += rows
-            .filter(|(_, row)| row.usage == SuperblockUse::Free)
+        let infos = drive.blocks().iter();
+        free += infos
+            .filter(|(_, info)| info.usage == SuperblockUse::Free)
             .count();
         if step == steps / 8 {
             at_first = 1.0 + moved as f64 / host as f64;
@@ -142,9 +142,11 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
 
 /// Valid shares of the superblocks at rest at the seven inner octiles.
 fn octiles(drive: &Drive) -> [f64; 7] {
-    let at_rest = drive.blocks().iter().map(|(_, row)| row);
-    let at_rest = at_rest.filter(|row| row.usage == SuperblockUse::Full && !row.leaving);
-    let mut valid: Vec<f64> = at_rest.map(|row| row.valid_slots as f64 / SLOTS).collect();
+    let at_rest = drive.blocks().iter().map(|(_, info)| info);
+    let at_rest = at_rest.filter(|info| info.usage == SuperblockUse::Full && !info.evacuating);
+    let mut valid: Vec<f64> = at_rest
+        .map(|info| info.valid_slots as f64 / SLOTS)
+        .collect();
     valid.sort_by(f64::total_cmp);
     core::array::from_fn(|i| valid[(valid.len() - 1) * (i + 1) / 8])
 }

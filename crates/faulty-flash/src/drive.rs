@@ -406,7 +406,7 @@ impl FaultyDrive {
         let lost = self.platform.power_cut();
         self.now += POWER_OFF;
         self.platform.set_now(self.now);
-        let before = self.leaving();
+        let before = self.evacuating();
         let mut allocated = 0;
         let dump = self.power_off(&mut allocated);
         let at_first = self.allocated();
@@ -434,7 +434,7 @@ impl FaultyDrive {
         }
         // What a volatile cache has lost makes older versions valid again.
         let goes_back = self.config.write_cache == WriteCache::Volatile;
-        if let Some((block, after)) = self.leaving().filter(|_| !goes_back) {
+        if let Some((block, after)) = self.evacuating().filter(|_| !goes_back) {
             let before = before.filter(|(b, _)| *b == block).map_or(0, |(_, n)| n);
             if after > before {
                 return Err(Violation::WorkUndone {
@@ -480,10 +480,10 @@ impl FaultyDrive {
     }
 
     /// The superblock that is being emptied, and its valid slots.
-    fn leaving(&self) -> Option<(SuperblockId, u32)> {
-        let mut rows = self.firmware.blocks().iter();
-        let found = rows.find(|(_, row)| row.leaving);
-        found.map(|(block, row)| (block, row.valid_slots))
+    fn evacuating(&self) -> Option<(SuperblockId, u32)> {
+        let mut infos = self.firmware.blocks().iter();
+        let found = infos.find(|(_, info)| info.evacuating);
+        found.map(|(block, info)| (block, info.valid_slots))
     }
 
     /// Checks the firmware's own tables: every slot has one owner, and the counts of valid slots agree.
@@ -503,7 +503,7 @@ impl FaultyDrive {
         let injected = self.platform.flash.injected();
         let failures = injected.failed_programs + injected.failed_erases;
         let blocks = || self.firmware.blocks().iter();
-        let retired = blocks().filter(|(_, row)| row.usage == SuperblockUse::Bad);
+        let retired = blocks().filter(|(_, info)| info.usage == SuperblockUse::Bad);
         let retired = retired.count() as u64;
         let replaced = self.platform.replaced.len() as u64;
         if retired + replaced > failures {
@@ -513,10 +513,10 @@ impl FaultyDrive {
                 failures,
             });
         }
-        let is_busy = |row: &&firstread_firmware::observe::SuperblockRow| {
-            row.usage == SuperblockUse::Erasing || row.pins > 0
+        let is_busy = |info: &&firstread_firmware::observe::SuperblockInfo| {
+            info.usage == SuperblockUse::Erasing || info.pins > 0
         };
-        let busy = blocks().find(|(_, row)| is_busy(row));
+        let busy = blocks().find(|(_, info)| is_busy(info));
         match busy {
             Some((block, _)) if self.platform.flash.in_flight() == 0 => {
                 Err(Violation::NotAtRest { block })
@@ -538,20 +538,20 @@ impl FaultyDrive {
 
     /// What the firmware does, for people.
     fn state(&self) -> String {
-        let row = |(block, row): (SuperblockId, &firstread_firmware::observe::SuperblockRow)| {
+        let info = |(block, info): (SuperblockId, &firstread_firmware::observe::SuperblockInfo)| {
             format!(
-                "\n  {} {:?} {:?} valid {} pins {} leaving {} failed {} opened {}",
+                "\n  {} {:?} {:?} valid {} pins {} evacuating {} failed {} opened {}",
                 block.0,
-                row.usage,
-                row.mode,
-                row.valid_slots,
-                row.pins,
-                row.leaving,
-                row.failed,
-                row.opened
+                info.usage,
+                info.mode,
+                info.valid_slots,
+                info.pins,
+                info.evacuating,
+                info.failed,
+                info.opened
             )
         };
-        let rows: String = self.firmware.blocks().iter().map(row).collect();
+        let rows: String = self.firmware.blocks().iter().map(info).collect();
         format!(
             "{} operations under way, {} host slots in the write buffer, {}\nsuperblocks:{rows}",
             self.platform.flash.in_flight(),

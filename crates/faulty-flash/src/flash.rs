@@ -103,7 +103,7 @@ pub struct Flash {
 
 /// A read whose data arrive.
 #[derive(Clone, Copy)]
-struct Row {
+struct MpPage {
     at: PageAddr,
     buf: Buf,
     /// Whether it is read for its stripe.
@@ -218,12 +218,12 @@ impl Flash {
     }
 
     /// The slots of a multi-plane page; none of one that holds parity.
-    fn row(&self, at: PageAddr, mode: CellMode) -> Vec<u32> {
+    fn mp_page(&self, at: PageAddr, mode: CellMode) -> Vec<u32> {
         if self.layout.parity_die(at.wordline) == Some(at.die) {
             return Vec::new();
         }
-        let slot = |row_slot| self.layout.slot_at(at, row_slot, mode).slot();
-        (0..self.layout.slots_per_row()).map(slot).collect()
+        let slot = |mp_page_slot| self.layout.slot_at(at, mp_page_slot, mode).slot();
+        (0..self.layout.slots_per_mp_page()).map(slot).collect()
     }
 
     /// The spare area of the last data of slot `ppa`.
@@ -287,7 +287,7 @@ impl Flash {
                 if matches!(mode, SenseMode::OnesCount { .. }) || op.after.is_some() {
                     return Err(Illegal::NotSimulated);
                 }
-                fits(buf, self.layout.slots_per_row())?;
+                fits(buf, self.layout.slots_per_mp_page())?;
             }
             FlashKind::Program {
                 block,
@@ -526,14 +526,15 @@ impl Flash {
         op: &FlashOp,
         buffers: &mut [Option<Spare>],
     ) -> Result<FlashEvent, Violation> {
-        let (row, wanted) = read_of(op).ok_or(Violation::NoSuchRead { tag: op.tag })?;
+        let (mp_page, wanted) = read_of(op).ok_or(Violation::NoSuchRead { tag: op.tag })?;
         let address = address(op);
         let lost = &self.faults.lost_pages.at;
-        let block = &self.blocks[row.at.block.0 as usize];
-        let is_lost = block
-            .lost
-            .contains(&(row.at.die, row.at.wordline, row.at.page.0))
-            || lost.iter().any(|a| a.includes(&address));
+        let block = &self.blocks[mp_page.at.block.0 as usize];
+        let is_lost =
+            block
+                .lost
+                .contains(&(mp_page.at.die, mp_page.at.wordline, mp_page.at.page.0))
+                || lost.iter().any(|a| a.includes(&address));
         let mut failed = if is_lost { wanted } else { 0 };
         let when = std::mem::take(&mut self.faults.failed_senses);
         for bit in (0..64).filter(|bit| !is_lost && wanted >> bit & 1 != 0) {
@@ -544,8 +545,8 @@ impl Flash {
             }
         }
         self.faults.failed_senses = when;
-        self.note_failed(&row, failed);
-        self.deliver(row, wanted & !failed, buffers)
+        self.note_failed(&mp_page, failed);
+        self.deliver(mp_page, wanted & !failed, buffers)
             .map_err(|why| Violation::Illegal { why, op: *op })?;
         Ok(FlashEvent::Decoded {
             tag: op.tag,
@@ -558,19 +559,19 @@ impl Flash {
     }
 
     /// Slots of a read with the codewords of each.
-    fn slots_of(&self, row: &Row) -> impl Iterator<Item = (u32, u64)> + use<> {
+    fn slots_of(&self, mp_page: &MpPage) -> impl Iterator<Item = (u32, u64)> + use<> {
         let per_slot = self.layout.codewords_per_slot();
-        let mode = self.blocks[row.at.block.0 as usize].mode;
-        let slots = self.row(row.at, mode).into_iter().enumerate();
+        let mode = self.blocks[mp_page.at.block.0 as usize].mode;
+        let slots = self.mp_page(mp_page.at, mode).into_iter().enumerate();
         slots.map(move |(i, slot)| {
             let mask = (u64::MAX >> (64 - per_slot)) << (i as u32 * per_slot);
             (slot, mask)
         })
     }
 
-    fn note_failed(&mut self, row: &Row, failed: u64) {
-        for (slot, mask) in self.slots_of(row).filter(|_| failed != 0) {
-            let there = self.stored(Ppa::new(row.at.block, slot));
+    fn note_failed(&mut self, mp_page: &MpPage, failed: u64) {
+        for (slot, mask) in self.slots_of(mp_page).filter(|_| failed != 0) {
+            let there = self.stored(Ppa::new(mp_page.at.block, slot));
             if let Some(spare) = there.filter(|_| failed & mask != 0) {
                 self.doubtful.insert(spare.lpn.0);
             }
@@ -580,18 +581,18 @@ impl Flash {
     /// Moves the slots of codewords `decoded` into the buffers of a multi-plane page.
     fn deliver(
         &mut self,
-        row: Row,
+        mp_page: MpPage,
         decoded: u64,
         buffers: &mut [Option<Spare>],
     ) -> Result<(), Illegal> {
-        for (i, (slot, mask)) in self.slots_of(&row).enumerate() {
+        for (i, (slot, mask)) in self.slots_of(&mp_page).enumerate() {
             if decoded & mask == 0 {
                 continue;
             }
-            let data = self.blocks[row.at.block.0 as usize].slots.get(&slot);
+            let data = self.blocks[mp_page.at.block.0 as usize].slots.get(&slot);
             // What is read for its stripe may hold slots that were never filled.
-            let data = data.copied().or(row.for_stripe.then_some(None));
-            let buffer = buffers.get_mut(row.buf.0 as usize + i);
+            let data = data.copied().or(mp_page.for_stripe.then_some(None));
+            let buffer = buffers.get_mut(mp_page.buf.0 as usize + i);
             *buffer.ok_or(Illegal::NoSuchAddress)? = data.ok_or(Illegal::NotProgrammed)?;
         }
         Ok(())
@@ -608,18 +609,18 @@ impl Flash {
         buffers: &mut [Option<Spare>],
     ) -> Result<(), Violation> {
         let read = self.reads.get(&tag.0).copied();
-        let Some((op, (row, _))) = read.and_then(|op| Some((op, read_of(&op)?))) else {
+        let Some((op, (mp_page, _))) = read.and_then(|op| Some((op, read_of(&op)?))) else {
             return Err(Violation::NoSuchRead { tag });
         };
         let illegal = |why| Violation::Illegal { why, op };
-        let b = &self.blocks[row.at.block.0 as usize];
+        let b = &self.blocks[mp_page.at.block.0 as usize];
         for other in 0..self.layout.dies() {
-            let is_written = b.written[usize::from(other)].is_some_and(|n| n > row.at.wordline);
-            if !is_written || b.torn.contains(&(DieId(other), row.at.wordline)) {
+            let is_written = b.written[usize::from(other)].is_some_and(|n| n > mp_page.at.wordline);
+            if !is_written || b.torn.contains(&(DieId(other), mp_page.at.wordline)) {
                 return Err(illegal(Illegal::StripeIncomplete));
             }
         }
-        self.deliver(row, made, buffers).map_err(illegal)
+        self.deliver(mp_page, made, buffers).map_err(illegal)
     }
 
     fn program(
@@ -675,7 +676,7 @@ impl Flash {
                 wordline,
                 page: PageType(page),
             };
-            self.row(at, mode)
+            self.mp_page(at, mode)
         });
         pages.collect()
     }
@@ -758,7 +759,7 @@ fn address(op: &FlashOp) -> Address {
 }
 
 /// What `op` reads, and the codewords that it wants. None if it is no read.
-fn read_of(op: &FlashOp) -> Option<(Row, u64)> {
+fn read_of(op: &FlashOp) -> Option<(MpPage, u64)> {
     let FlashKind::Read {
         block,
         wordline,
@@ -776,10 +777,10 @@ fn read_of(op: &FlashOp) -> Option<(Row, u64)> {
         wordline,
         page,
     };
-    let row = Row {
+    let mp_page = MpPage {
         at,
         buf,
         for_stripe: op.class == OpClass::ReadRecovery,
     };
-    Some((row, wanted))
+    Some((mp_page, wanted))
 }

@@ -302,9 +302,9 @@ impl Trial {
     fn summary(&self, drive: &FaultyDrive, end: TrialEnd, step: u64) -> Summary {
         let ended = |as_: Status| drive.ended_as(as_);
         let blocks = drive.firmware.blocks().iter();
-        let in_use =
-            blocks.filter(|(_, row)| row.usage != firstread_firmware::observe::SuperblockUse::Bad);
-        let cycles: Vec<u32> = in_use.map(|(_, row)| row.pe_cycles).collect();
+        let in_use = blocks
+            .filter(|(_, info)| info.usage != firstread_firmware::observe::SuperblockUse::Bad);
+        let cycles: Vec<u32> = in_use.map(|(_, info)| info.pe_cycles).collect();
         Summary {
             end,
             steps: (step + 1).min(self.steps),

@@ -1,4 +1,4 @@
-//! What the pager stands on: map, placement and reads, with the state they share.
+//! What the map cache stands on: map, placement and reads, with the state they share.
 //!
 //! Calls that concern two of them are here, so that their order is always the same. Reads learn of a
 //! superblock as soon as placement has opened it. A die is started as soon as a program or an erase is queued
@@ -7,26 +7,26 @@
 use firstread_core::{Arena, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority, SuperblockId};
 
 use crate::ftl::map::Table;
-use crate::ftl::place::{Erased, Item, Place, Placed, Program, Programs, Refusal};
+use crate::ftl::place::{Erased, Item, Placed, Placement, Program, Programs, TakeError};
 use crate::observe::{Owner, StreamId};
 use crate::read::Read;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
-/// What the pager stands on: map, placement and reads.
+/// What the map cache stands on: map, placement and reads.
 #[derive(Clone, Debug)]
 pub(crate) struct FlashStore<M> {
     pub(crate) table: Table<M>,
-    pub(crate) place: Place,
+    pub(crate) place: Placement,
     pub(crate) read: Read,
     pub(crate) shared: Shared,
 }
 
 impl<M: Arena> FlashStore<M> {
-    /// Takes a place for `item`: [`Place::take`].
+    /// Takes a place for `item`: [`Placement::take`].
     // Inlined because each caller has a constant reason and needs one branch of `take` alone.
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: Ns, item: &Item) -> Result<Placed, Refusal> {
+    pub(crate) fn take(&mut self, now: Ns, item: &Item) -> Result<Placed, TakeError> {
         let placed = self.place.take(now, item, &self.table, &mut self.shared);
         self.announce_opened(now);
         placed
@@ -40,7 +40,7 @@ impl<M: Arena> FlashStore<M> {
         }
     }
 
-    /// The data of `placed` are in their buffer: [`Place::commit`].
+    /// The data of `placed` are in their buffer: [`Placement::commit`].
     #[inline]
     pub(crate) fn commit(&mut self, placed: Placed) -> Programs {
         self.place.commit(placed, &mut self.table, &mut self.shared)
@@ -70,7 +70,7 @@ impl<M: Arena> FlashStore<M> {
         self.shared.start_die(now, die, &mut self.read, ports);
     }
 
-    /// Pads the host's open wordline: [`Place::pad`]. Returns whether there was one to pad.
+    /// Pads the host's open wordline: [`Placement::pad`]. Returns whether there was one to pad.
     pub(crate) fn pad(&mut self, now: Ns, ports: &mut impl Out) -> bool {
         let programs = self.place.pad(&mut self.shared, ports);
         let padded = programs.is_some();
@@ -80,17 +80,20 @@ impl<M: Arena> FlashStore<M> {
         padded
     }
 
-    /// Closes open superblock `block` before it is full: [`Place::close_early`].
+    /// Closes open superblock `block` before it is full: [`Placement::close_early`].
     pub(crate) fn close_early(&mut self, now: Ns, block: SuperblockId, ports: &mut impl Out) {
         let Some(stream) = self.place.close_early(block, &mut self.shared) else {
             return;
         };
-        while let Some(programs) = self.place.pad_line(stream, &mut self.shared, ports) {
+        while let Some(programs) = self
+            .place
+            .pad_superwordline(stream, &mut self.shared, ports)
+        {
             self.start(now, programs, ports);
         }
     }
 
-    /// Begins to erase `block` into `mode` on all dies: [`Place::begin_erase`].
+    /// Begins to erase `block` into `mode` on all dies: [`Placement::begin_erase`].
     pub(crate) fn start_erase(
         &mut self,
         now: Ns,
@@ -149,14 +152,14 @@ impl<M: Arena> FlashStore<M> {
         self.place.buffered(ppa, &self.shared)
     }
 
-    /// Whether the map cache may write a page: [`Place::map_may_write`].
+    /// Whether the map cache may write a page: [`Placement::map_may_write`].
     pub(crate) fn map_may_write(&mut self, now: Ns) -> bool {
         let may = self.place.map_may_write(now, &mut self.shared).is_ok();
         self.announce_opened(now);
         may
     }
 
-    /// Marks free superblock `block` as filled with `pages` pages: [`Place::mark_filled`].
+    /// Marks free superblock `block` as filled with `pages` pages: [`Placement::mark_filled`].
     pub(crate) fn mark_filled(&mut self, now: Ns, block: SuperblockId, pe_cycles: u32, pages: u32) {
         let shared = &mut self.shared;
         self.place.mark_filled(now, block, pe_cycles, pages, shared);
@@ -166,13 +169,13 @@ impl<M: Arena> FlashStore<M> {
     /// Whether a superblock is being emptied or erased in order to change its cell mode.
     pub(crate) fn is_converting(&self) -> bool {
         let (place, shared) = (&self.place, &self.shared);
-        let mode_of = |block| shared.blocks.row(block).mode;
+        let mode_of = |block| shared.blocks.info(block).mode;
         let mut erasing = place.space.erases.blocks().map(mode_of);
         let emptying = place.relocation.emptying.map(|e| e.owner);
         emptying == Some(Owner::Convert) || erasing.any(|mode| mode != shared.config.mode)
     }
 
-    /// One die has finished its part of a superblock erase, under `job`: [`Place::die_erased`].
+    /// One die has finished its part of a superblock erase, under `job`: [`Placement::die_erased`].
     pub(crate) fn die_erased(
         &mut self,
         now: Ns,
@@ -186,7 +189,7 @@ impl<M: Arena> FlashStore<M> {
         Some(block)
     }
 
-    /// Whether the map cache has got the space that it waited for: [`Place::give_map_space`].
+    /// Whether the map cache has got the space that it waited for: [`Placement::give_map_space`].
     pub(crate) fn give_map_space(&mut self, now: Ns) -> bool {
         let gives = self.place.give_map_space(now, &mut self.shared);
         self.announce_opened(now);

@@ -5,7 +5,7 @@
 //! the value on. From top to bottom:
 //!
 //! - `host`: commands, split into multi-plane pages. [`ftl`]`/relocate`: moves of data inside the drive.
-//! - [`ftl`]`/pager`: the map cache.
+//! - [`ftl`]`/map_cache`: the map cache.
 //! - `read`: one page read with its retries. [`ftl`]`/place`: the only way by which data get a physical slot.
 //! - [`ftl`]`/map`: the slot of each logical page. `schedule`: the queues of each die. [`voltage`]:
 //!   read-voltage tables, groups and calibration.
@@ -41,8 +41,8 @@ use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Lpn, Ns, Por
 pub use config::{ChangeTimes, Config, Turns, WriteCache};
 use flash_store::FlashStore;
 use ftl::map::{Directory, Table};
-use ftl::pager::Pager;
-use ftl::place::{Place, StreamPlan};
+use ftl::map_cache::MapCache;
+use ftl::place::{Placement, StreamPlan};
 use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
@@ -75,7 +75,7 @@ impl<M: Arena> Firmware<M> {
         let paged = config.map_cache_pages > 0;
         let (capacity, slot_bytes) = (config.capacity_slots, geometry.slot_bytes);
         let directory = Directory::new(paged, capacity, slot_bytes);
-        let pager = Pager::new(config.map_cache_pages, &directory, config.max_commands);
+        let map_cache = MapCache::new(config.map_cache_pages, &directory, config.max_commands);
         let map_pages = directory.len();
         let dies = u32::from(geometry.dies());
         let rebuilds = if geometry.stripe_parity { dies - 1 } else { 0 };
@@ -88,9 +88,9 @@ impl<M: Arena> Firmware<M> {
             + dies * (1 + plan.erases_beside())
             + 1
             + schemes.read_ahead.rows()
-            + pager.jobs();
-        let jobs = Jobs::new(config.max_reads, reserve, geometry.slots_per_row());
-        let buffers = Buf(jobs.len() * geometry.slots_per_row());
+            + map_cache.jobs();
+        let jobs = Jobs::new(config.max_reads, reserve, geometry.slots_per_mp_page());
+        let buffers = Buf(jobs.len() * geometry.slots_per_mp_page());
         let cache = buffers.slot(plan.all_slot_buffers());
         let blocks = geometry.blocks_per_plane;
         let declared = schemes.area.region().map(|region| region.first);
@@ -106,13 +106,13 @@ impl<M: Arena> Firmware<M> {
                 declared.is_some(),
             ),
             lower: LowerLayers {
-                pager,
+                map_cache,
                 store: FlashStore {
                     table: Table {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
-                    place: Place::new(&config, map_pages, plan, by_area, &regions, buffers),
+                    place: Placement::new(&config, map_pages, plan, by_area, &regions, buffers),
                     read: Read::new(
                         config.mode,
                         schemes.read_levels,
@@ -176,7 +176,7 @@ impl<M: Arena> Firmware<M> {
     /// Number of slot buffers. Buffer handles are below it.
     pub fn buffer_slots(&self) -> u32 {
         let store = &self.lower.store;
-        store.shared.jobs.len() * store.shared.layout.slots_per_row()
+        store.shared.jobs.len() * store.shared.layout.slots_per_mp_page()
             + store.place.slot_buffers()
             + self.host.cache_slots()
     }
@@ -221,7 +221,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Map pages with changes in memory that are not on flash.
     pub fn map_pages_changed(&self) -> u32 {
-        self.lower.pager.pages_changed()
+        self.lower.map_cache.pages_changed()
     }
 
     /// Counters of the drive.

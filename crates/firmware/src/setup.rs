@@ -53,7 +53,7 @@ impl<M: Arena> Firmware<M> {
     ) {
         let store = &mut self.lower.store;
         store.mark_filled(now, block, pe_cycles, pages);
-        store.shared.blocks.row_mut(block).holds_map = true;
+        store.shared.blocks.info_mut(block).holds_map = true;
         let directory = &mut store.table.directory;
         for slot in 0..pages {
             directory.set(directory.lpn(first + slot), Some(Ppa::new(block, slot)));
@@ -71,7 +71,7 @@ impl<M: Arena> Firmware<M> {
         let free_after = declared.and_then(|region| region.free_after_fill);
         let usable = blocks
             .iter()
-            .filter(|(_, row)| row.usage != SuperblockUse::Bad);
+            .filter(|(_, info)| info.usage != SuperblockUse::Bad);
         let usable = usable.count() as u32;
         let own = blocks.numbers_in(RegionId::MAIN).end;
         let free = usable.saturating_sub(filled);
@@ -115,15 +115,15 @@ impl<M: Arena> Firmware<M> {
         &self.lower.store.shared.future
     }
 
-    /// From now on the least room of superblocks counts anew: [`SuperblockTable::worst_room`].
+    /// From now on the least capacity of superblocks counts anew: [`SuperblockTable::worst_capacity`].
     ///
-    /// [`SuperblockTable::worst_room`]: crate::observe::SuperblockTable::worst_room
-    pub fn watch_room(&mut self) {
+    /// [`SuperblockTable::worst_capacity`]: crate::observe::SuperblockTable::worst_capacity
+    pub fn watch_capacity(&mut self) {
         let shared = &mut self.lower.store.shared;
         let geometry = shared.config.geometry;
         shared
             .blocks
-            .watch_room(|mode| geometry.slots_per_superblock(mode));
+            .watch_capacity(|mode| geometry.slots_per_superblock(mode));
     }
 
     /// Sets the wear of a free superblock.
@@ -132,7 +132,7 @@ impl<M: Arena> Firmware<M> {
             .store
             .shared
             .blocks
-            .row_mut(block)
+            .info_mut(block)
             .set_pe_cycles(pe_cycles);
     }
 
@@ -151,12 +151,12 @@ impl<M: Arena> Firmware<M> {
         (plan.slot_buffers(), plan.shared_slot_buffers())
     }
 
-    /// The write buffer of each stream: the lines that no other stream takes.
+    /// The write buffer of each stream: the superwordlines that no other stream takes.
     pub fn stream_buffers(&self) -> impl Iterator<Item = StreamBuffer> {
         self.lower.store.place.stream_plan().buffers()
     }
 
-    /// The lines that streams of schemes share beyond these; of a drive without such streams, none.
+    /// The superwordlines that streams of schemes share beyond these; of a drive without such streams, none.
     pub fn shared_buffer(&self) -> StreamBuffer {
         self.lower.store.place.stream_plan().shared_buffer()
     }

@@ -5,7 +5,7 @@ use firstread_core::{CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, Superblo
 use crate::config::Config;
 use crate::log::{Record, What};
 use crate::observe::{
-    Counters, Future, Heat, RETRY_BINS, Regions, SuperblockRow, SuperblockTable, SuperblockUse,
+    Counters, Future, Heat, RETRY_BINS, Regions, SuperblockInfo, SuperblockTable, SuperblockUse,
 };
 use crate::policy::suspend::AnySuspend;
 use crate::schedule::{Jobs, Purpose, ReadSteps, Schedule};
@@ -55,16 +55,16 @@ impl Shared {
 
     /// The multi-plane page that holds `ppa`, and the index of the slot in it.
     #[inline]
-    pub(crate) fn row_of(&self, ppa: Ppa) -> (PageAddr, u32) {
-        let mode = self.blocks.row(ppa.block()).mode;
-        self.layout.row_of(ppa, mode)
+    pub(crate) fn mp_page_of(&self, ppa: Ppa) -> (PageAddr, u32) {
+        let mode = self.blocks.info(ppa.block()).mode;
+        self.layout.mp_page_of(ppa, mode)
     }
 
-    /// The slot with index `row_slot` of multi-plane page `at`.
+    /// The slot with index `mp_page_slot` of multi-plane page `at`.
     #[inline]
-    pub(crate) fn ppa_in(&self, at: PageAddr, row_slot: u32) -> Ppa {
-        let mode = self.blocks.row(at.block).mode;
-        self.layout.slot_at(at, row_slot, mode)
+    pub(crate) fn ppa_in(&self, at: PageAddr, mp_page_slot: u32) -> Ppa {
+        let mode = self.blocks.info(at.block).mode;
+        self.layout.slot_at(at, mp_page_slot, mode)
     }
 
     /// Unpins the superblock of `job`. Returns whether it was the last pin and the superblock waits to be
@@ -74,8 +74,8 @@ impl Shared {
         let job = &mut self.jobs[job];
         debug_assert!(job.pinned, "a read pins its superblock once");
         job.pinned = false;
-        let row = self.blocks.unpin(job.at.block);
-        row.leaving && row.pins == 0
+        let info = self.blocks.unpin(job.at.block);
+        info.evacuating && info.pins == 0
     }
 
     /// Starts what `die` does next, if it can start: [`Schedule::start_die`].
@@ -127,7 +127,7 @@ impl Shared {
     #[inline(always)] // It is on the path of every request.
     fn count_by_mode(&mut self, now: Ns, job: u32, at_first_try: bool) {
         let job = &self.jobs[job];
-        let mode = self.blocks.row(job.at.block).mode.index();
+        let mode = self.blocks.info(job.at.block).mode.index();
         let counters = &mut self.counters;
         counters.page_reads_by_mode[mode] += 1;
         counters.first_tries_by_mode[mode] += u64::from(at_first_try);
@@ -140,21 +140,21 @@ impl Shared {
     }
 
     /// `block` was erased on every die: counts the cycle that this ends.
-    pub(crate) fn count_erase(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+    pub(crate) fn count_erase(&mut self, block: SuperblockId) -> &mut SuperblockInfo {
         let region = self.blocks.region_of(block).index();
         self.counters.erases_by_region[region] += 1;
-        let row = self.blocks.row_mut(block);
+        let info = self.blocks.info_mut(block);
         self.counters.erases += 1;
-        self.counters.erases_by_mode[row.mode_before.index()] += 1;
-        self.counters.conversions += u64::from(row.mode_before != row.mode);
-        row.wear(self.config.cycle_damage);
-        row
+        self.counters.erases_by_mode[info.mode_before.index()] += 1;
+        self.counters.conversions += u64::from(info.mode_before != info.mode);
+        info.wear(self.config.cycle_damage);
+        info
     }
 
     /// `block` begins to be erased: a record of it, if it changes its mode.
     pub(crate) fn log_conversion(&self, at: Ns, block: SuperblockId, ports: &mut impl Out) {
-        let row = self.blocks.row(block);
-        let (from, to) = (row.mode_before, row.mode);
+        let info = self.blocks.info(block);
+        let (from, to) = (info.mode_before, info.mode);
         if from != to {
             let what = What::Converted { block, from, to };
             ports.log(Record { at, what });
@@ -167,16 +167,16 @@ impl Shared {
     }
 
     /// Superblocks may hold another number of slots than before, if they have `changed`.
-    pub(crate) fn changed_room(&mut self, changed: bool) {
+    pub(crate) fn changed_capacity(&mut self, changed: bool) {
         if changed {
             let geometry = self.config.geometry;
             self.blocks
-                .note_room(|mode| geometry.slots_per_superblock(mode));
+                .note_capacity(|mode| geometry.slots_per_superblock(mode));
         }
     }
 
     /// Whether `block` is free.
     pub(crate) fn is_free(&self, block: SuperblockId) -> bool {
-        self.blocks.row(block).usage == SuperblockUse::Free
+        self.blocks.info(block).usage == SuperblockUse::Free
     }
 }

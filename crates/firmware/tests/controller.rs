@@ -129,7 +129,7 @@ impl Controller {
                     wordline,
                     page,
                 };
-                for i in (0..self.layout.slots_per_row()).filter(|i| wanted >> i & 1 != 0) {
+                for i in (0..self.layout.slots_per_mp_page()).filter(|i| wanted >> i & 1 != 0) {
                     let ppa = self.layout.slot_at(at, i, MODE);
                     self.buffers[(buf.0 + i) as usize] = self.flash[&ppa];
                 }

@@ -251,8 +251,8 @@ fn formula_a_run_begins_where_a_life_ended() {
     let drive = setup.drive().unwrap();
     let worn = &outcome.lived.last().blocks;
     let mut left: Vec<u32> = worn.in_use().map(|(_, pe)| pe).collect();
-    let rows = drive.blocks().iter();
-    let mut has: Vec<u32> = rows.map(|(_, row)| row.pe_cycles).collect();
+    let infos = drive.blocks().iter();
+    let mut has: Vec<u32> = infos.map(|(_, info)| info.pe_cycles).collect();
     has.truncate(left.len());
     left.sort_unstable();
     has.sort_unstable();

@@ -1,13 +1,13 @@
 //! Pages that were copied because of how they were read: promoted to another cell mode, or refreshed.
 
-use firstread_firmware::observe::Refused;
+use firstread_firmware::observe::CopyRefused;
 use firstread_session::Outcome;
 
 use super::format::count;
 
 /// What was refused, by reason: `buffer 3, reserve 7`.
-pub fn refused(counts: &[u64; Refused::COUNT]) -> String {
-    let reasons = Refused::ALL.into_iter().zip(counts);
+pub fn refused(counts: &[u64; CopyRefused::COUNT]) -> String {
+    let reasons = CopyRefused::ALL.into_iter().zip(counts);
     let reasons = reasons.filter(|(_, slots)| **slots > 0);
     let reasons: Vec<String> = reasons
         .map(|(reason, slots)| format!("{} {}", reason.name().replace('_', " "), count(*slots)))

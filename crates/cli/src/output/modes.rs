@@ -260,7 +260,7 @@ mod tests {
         let qlc = slots(CellMode::Qlc);
         let [slc, tlc] = [CellMode::Slc, CellMode::Tlc].map(|mode| qlc - slots(mode));
         let modes = &mut outcome.stats.modes;
-        (modes.worst.lost_slots, modes.end.room.lost_slots) = (slc + tlc, tlc);
+        (modes.worst.lost_slots, modes.end.capacity.lost_slots) = (slc + tlc, tlc);
         outcome.stats.counters.conversions = 3;
         outcome.stats.counters.erases_by_mode = [1, 0, 0, 2];
         let steps = [

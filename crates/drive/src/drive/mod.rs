@@ -292,7 +292,7 @@ impl<P: Payload> Drive<P> {
     pub fn blocks(&self) -> &SuperblockTable {
         self.firmware.blocks()
     }
-    /// Superblocks by cell mode, and what room they leave.
+    /// Superblocks by cell mode, and what capacity they leave.
     pub fn modes(&self) -> ByMode {
         ByMode::of(self.blocks(), &self.profile.geometry)
     }
@@ -309,9 +309,9 @@ impl<P: Payload> Drive<P> {
             shared: Lines::new(self.firmware.shared_buffer(), slot_bytes),
         }
     }
-    /// The least room of superblocks, which the table of them keeps, counts from now on.
-    pub(crate) fn watch_room(&mut self) {
-        self.firmware.watch_room();
+    /// The least capacity of superblocks, which the table of them keeps, counts from now on.
+    pub(crate) fn watch_capacity(&mut self) {
+        self.firmware.watch_capacity();
     }
     /// Whether it has reached its end of life and takes no more writes.
     pub fn is_read_only(&self) -> bool {

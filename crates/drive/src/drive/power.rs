@@ -116,18 +116,18 @@ impl<P: Payload> Drive<P> {
     }
 
     /// Bus time of a multi-plane page of a die (ns).
-    fn row_transfer_ns(&self) -> u64 {
+    fn mp_page_transfer_ns(&self) -> u64 {
         let p = &self.profile;
         let bytes = p.stored_bytes(p.geometry.page_bytes) * p.geometry.planes as u64;
         p.channel.command_ns + p.channel.transfer_ns(bytes)
     }
 
     /// How long `rows` multi-plane pages take on all dies and channels, `array_ns` each on its die.
-    fn rows_ns(&self, rows: u64, array_ns: u64) -> u64 {
+    fn mp_pages_ns(&self, mp_pages: u64, array_ns: u64) -> u64 {
         let g = &self.profile.geometry;
-        let transfer = self.row_transfer_ns();
-        let of_die = rows.div_ceil(g.dies() as u64) * (array_ns + transfer);
-        let of_channel = rows.div_ceil(g.channels as u64) * transfer;
+        let transfer = self.mp_page_transfer_ns();
+        let of_die = mp_pages.div_ceil(g.dies() as u64) * (array_ns + transfer);
+        let of_channel = mp_pages.div_ceil(g.channels as u64) * transfer;
         of_die.max(of_channel)
     }
 
@@ -138,9 +138,9 @@ impl<P: Payload> Drive<P> {
             None => p.mode,
         };
         let program = self.medium().program_ns(mode).unwrap_or(0) / mode.bits() as u64;
-        let row_bytes = g.page_bytes as u64 * g.planes as u64;
-        let rows = work.dumped_bytes.div_ceil(row_bytes);
-        Ns(p.chip.timing.reset_ns + self.rows_ns(rows, program))
+        let mp_page_bytes = g.page_bytes as u64 * g.planes as u64;
+        let mp_pages = work.dumped_bytes.div_ceil(mp_page_bytes);
+        Ns(p.chip.timing.reset_ns + self.mp_pages_ns(mp_pages, program))
     }
 
     fn recovery_time(&self, work: &Recovery) -> Ns {
@@ -151,14 +151,14 @@ impl<P: Payload> Drive<P> {
             ns.unwrap_or(0)
         };
         let all: u64 = (0..mode.bits()).map(sense).sum();
-        Ns(self.rows_ns(work.rows_read, all / mode.bits() as u64))
+        Ns(self.mp_pages_ns(work.mp_pages_read, all / mode.bits() as u64))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use firstread_core::{DieId, FlashEvent, FlashKind, HostOp, Stream, SuperblockId, Tag};
-    use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
+    use firstread_firmware::observe::{SuperblockInfo, SuperblockUse};
     use firstread_firmware::policy::AXES;
     use firstread_workload::TraceRecord;
 
@@ -303,12 +303,12 @@ mod tests {
                 }
             }
             after.iter().for_each(|c| erases.note(c.what));
-            let at_rest = |row: &SuperblockRow| row.usage != SuperblockUse::Erasing;
-            for (block, row) in drive.blocks().iter().filter(|(_, row)| at_rest(row)) {
+            let at_rest = |info: &SuperblockInfo| info.usage != SuperblockUse::Erasing;
+            for (block, info) in drive.blocks().iter().filter(|(_, info)| at_rest(info)) {
                 let cells = drive.platform.hardware.cells().pe_cycles(block);
                 let expected = (cells.0 + waited[block.0 as usize], cells.1);
                 assert_eq!(
-                    (row.pe_cycles, row.pe_milli),
+                    (info.pe_cycles, info.pe_milli),
                     expected,
                     "{block:?} after {seed} cuts"
                 );

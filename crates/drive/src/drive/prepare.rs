@@ -393,17 +393,17 @@ mod tests {
         earlier.live(&state, lived).unwrap();
         let mut wears = BTreeSet::new();
         let mut youngest = Ns::MAX;
-        for (block, row) in drive.blocks().with_data() {
-            let before = earlier.blocks().row(block);
-            wears.insert(row.pe_cycles);
-            if row.pe_cycles == 0 {
+        for (block, info) in drive.blocks().with_data() {
+            let before = earlier.blocks().info(block);
+            wears.insert(info.pe_cycles);
+            if info.pe_cycles == 0 {
                 assert_eq!(before.usage, SuperblockUse::Free, "{block:?}");
                 continue;
             }
             assert_eq!(before.usage, SuperblockUse::Full, "{block:?}");
             let version = |drive: &Drive| drive.platform.hardware.cells().version(block);
             assert_ne!(version(&earlier), version(&drive), "{block:?}");
-            assert_eq!(before.pe_cycles, row.pe_cycles - 1, "{block:?}");
+            assert_eq!(before.pe_cycles, info.pe_cycles - 1, "{block:?}");
             youngest = youngest.min(earlier.now() - before.programmed_at);
         }
         assert_eq!(wears, BTreeSet::from([0, 1, 2]));

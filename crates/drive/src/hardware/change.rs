@@ -160,8 +160,8 @@ impl Hardware {
 
     /// Bytes that a program transfers over the channel, including code parity.
     pub(super) fn program_bytes(&self, block: SuperblockId) -> u64 {
-        let rows = self.layout.slots_per_row() * self.cells.mode(block).bits() as u32;
-        let codewords = rows as u64 * self.layout.codewords_per_slot() as u64;
+        let mp_pages = self.layout.slots_per_mp_page() * self.cells.mode(block).bits() as u32;
+        let codewords = mp_pages as u64 * self.layout.codewords_per_slot() as u64;
         codewords * self.cells.codeword_bytes()
     }
 
@@ -188,8 +188,8 @@ impl Hardware {
                 wordline,
                 page,
             };
-            for row_slot in 0..layout.slots_per_row() {
-                let ppa = layout.slot_at(at, row_slot, mode);
+            for mp_page_slot in 0..layout.slots_per_mp_page() {
+                let ppa = layout.slot_at(at, mp_page_slot, mode);
                 stamps.program(ppa, buf.slot(ppa.slot() - first));
             }
         }

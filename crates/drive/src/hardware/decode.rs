@@ -139,9 +139,12 @@ impl Hardware {
         let per_slot = self.layout.codewords_per_slot();
         let mut left = decoded;
         while left != 0 {
-            let row_slot = self.layout.slot_of_codeword(left.trailing_zeros());
-            left &= !((u64::MAX >> (64 - per_slot)) << (row_slot * per_slot));
-            stamps.read(self.layout.slot_at(at, row_slot, mode), buf.slot(row_slot));
+            let mp_page_slot = self.layout.slot_of_codeword(left.trailing_zeros());
+            left &= !((u64::MAX >> (64 - per_slot)) << (mp_page_slot * per_slot));
+            stamps.read(
+                self.layout.slot_at(at, mp_page_slot, mode),
+                buf.slot(mp_page_slot),
+            );
         }
     }
 }

@@ -489,7 +489,7 @@ fn size(drive: &DriveProfile) -> Result<(), Wrong> {
         .map(|m| m.mode.bits())
         .max()
         .unwrap_or(1);
-    let slots = u64::from(g.slots_per_row()) * dies * u64::from(widest);
+    let slots = u64::from(g.slots_per_mp_page()) * dies * u64::from(widest);
     if slots * u64::from(g.wordlines_per_block) > u64::from(u32::MAX) {
         return wrong(
             "geometry.channels",

@@ -78,7 +78,7 @@ impl<'h> Host<'h> {
             modes: Modes {
                 start: modes,
                 end: drive.modes(),
-                worst: drive.blocks().worst_room(),
+                worst: drive.blocks().worst_capacity(),
             },
             regions: regions(drive.blocks()),
             amplification: watch.amplification(drive, burn_in),
@@ -107,7 +107,7 @@ impl<'h> Host<'h> {
         let start = drive.now();
         let before = drive.counters().clone();
         let modes = drive.modes();
-        drive.watch_room();
+        drive.watch_capacity();
         let mut cut = host.cut;
         let mut stop = host.stop;
         let mut run = Run::new(host);

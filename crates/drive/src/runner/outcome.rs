@@ -3,7 +3,7 @@
 use std::fmt;
 
 use firstread_core::Ns;
-use firstread_firmware::observe::{Counters, SuperblockRow, SuperblockUse};
+use firstread_firmware::observe::{Counters, SuperblockInfo, SuperblockUse};
 
 use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
@@ -23,7 +23,7 @@ pub struct RunStats {
     /// Counters of the firmware over the run. They include one fetch time after its end, by which the
     /// drive is ahead of its host.
     pub counters: Counters,
-    /// Superblocks by cell mode, and what room they left.
+    /// Superblocks by cell mode, and what capacity they left.
     pub modes: Modes,
     /// Its regions at the end, its own first.
     pub regions: Vec<OfRegion>,
@@ -91,12 +91,12 @@ impl EndOfLife {
         let slots = drive.counters().host_slots_written - before.host_slots_written;
         let blocks = drive.blocks();
         let count =
-            |of: fn(&SuperblockRow) -> bool| blocks.iter().filter(|(_, row)| of(row)).count();
+            |of: fn(&SuperblockInfo) -> bool| blocks.iter().filter(|(_, info)| of(info)).count();
         EndOfLife {
             written: slots * u64::from(drive.profile().geometry.slot_bytes),
             blocks: blocks.len(),
-            retired: count(|row| row.usage == SuperblockUse::Bad) as u32,
-            failed: count(|row| row.failed && row.usage != SuperblockUse::Bad) as u32,
+            retired: count(|info| info.usage == SuperblockUse::Bad) as u32,
+            failed: count(|info| info.failed && info.usage != SuperblockUse::Bad) as u32,
         }
     }
 }

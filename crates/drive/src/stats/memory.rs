@@ -31,7 +31,7 @@ impl Lines {
     pub(crate) fn new(buffer: StreamBuffer, slot_bytes: u32) -> Lines {
         Lines {
             name: buffer.name,
-            lines: buffer.lines,
+            lines: buffer.superwordlines,
             bytes: u64::from(buffer.slots) * u64::from(slot_bytes),
         }
     }

@@ -1,7 +1,7 @@
-//! Cell modes in a run: what superblocks hold in each, and what room that leaves.
+//! Cell modes in a run: what superblocks hold in each, and what capacity that leaves.
 
 use firstread_core::{CellMode, Geometry};
-use firstread_firmware::observe::{Room, SuperblockTable, SuperblockUse};
+use firstread_firmware::observe::{PhysicalCapacity, SuperblockTable, SuperblockUse};
 
 /// Superblocks by cell mode, in the order of [`CellMode::ALL`], without those that are retired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -11,22 +11,22 @@ pub struct ByMode {
     /// Their slots that hold the last version of a page.
     pub valid_slots: [u64; CellMode::ALL.len()],
     /// What they hold in all, and what that is less than in the mode that they started in.
-    pub room: Room,
+    pub capacity: PhysicalCapacity,
 }
 
 impl ByMode {
     /// The superblocks of `table`, on a drive of `geometry`.
     pub(crate) fn of(table: &SuperblockTable, geometry: &Geometry) -> ByMode {
         let mut by_mode = ByMode {
-            room: table.room(|mode| geometry.slots_per_superblock(mode)),
+            capacity: table.capacity(|mode| geometry.slots_per_superblock(mode)),
             ..ByMode::default()
         };
         let in_use = table
             .iter()
-            .filter(|(_, row)| row.usage != SuperblockUse::Bad);
-        for (_, row) in in_use {
-            by_mode.superblocks[row.mode.index()] += 1;
-            by_mode.valid_slots[row.mode.index()] += u64::from(row.valid_slots);
+            .filter(|(_, info)| info.usage != SuperblockUse::Bad);
+        for (_, info) in in_use {
+            by_mode.superblocks[info.mode.index()] += 1;
+            by_mode.valid_slots[info.mode.index()] += u64::from(info.valid_slots);
         }
         by_mode
     }
@@ -39,8 +39,8 @@ pub struct Modes {
     pub start: ByMode,
     /// When it had ended.
     pub end: ByMode,
-    /// The least room that there was at any time of it, and the most that was lost at any time.
-    pub worst: Room,
+    /// The least capacity that there was at any time of it, and the most that was lost at any time.
+    pub worst: PhysicalCapacity,
 }
 
 #[cfg(test)]
@@ -71,10 +71,10 @@ mod tests {
             (2, CellMode::Slc, 5),
             (4, CellMode::Slc, 6),
         ] {
-            let row = table.row_mut(SuperblockId(block));
-            (row.mode, row.valid_slots) = (mode, valid);
+            let info = table.info_mut(SuperblockId(block));
+            (info.mode, info.valid_slots) = (mode, valid);
         }
-        table.row_mut(SuperblockId(3)).usage = SuperblockUse::Bad;
+        table.info_mut(SuperblockId(3)).usage = SuperblockUse::Bad;
         let found = ByMode::of(&table, &geometry);
         let of = |counts: &[u64], mode: CellMode| counts[mode.index()];
         let superblocks = found.superblocks.map(u64::from);
@@ -84,8 +84,8 @@ mod tests {
         assert_eq!(of(&found.valid_slots, CellMode::Slc), 11);
         assert_eq!(superblocks.iter().sum::<u64>(), 5);
         assert_eq!(
-            found.room,
-            table.room(|mode| geometry.slots_per_superblock(mode))
+            found.capacity,
+            table.capacity(|mode| geometry.slots_per_superblock(mode))
         );
     }
 }

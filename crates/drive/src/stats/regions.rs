@@ -46,13 +46,13 @@ pub struct OfRegion {
 pub(crate) fn regions(table: &SuperblockTable) -> Vec<OfRegion> {
     let of = |region| {
         let in_use = || {
-            let rows = table.in_region(region).iter().map(|(_, row)| row);
-            rows.filter(|row| row.usage != SuperblockUse::Bad)
+            let infos = table.in_region(region).iter().map(|(_, info)| info);
+            infos.filter(|info| info.usage != SuperblockUse::Bad)
         };
         OfRegion {
             superblocks: in_use().count() as u32,
-            valid_slots: in_use().map(|row| u64::from(row.valid_slots)).sum(),
-            wear: Wear::of(in_use().map(|row| row.pe_cycles).collect()),
+            valid_slots: in_use().map(|info| u64::from(info.valid_slots)).sum(),
+            wear: Wear::of(in_use().map(|info| info.pe_cycles).collect()),
         }
     };
     table.regions().map(of).collect()
@@ -71,9 +71,9 @@ mod tests {
         assert_eq!(regions(&table).len(), 1);
         table.divide(Regions::new(6, [4]));
         for i in 0..6 {
-            table.row_mut(SuperblockId(i)).valid_slots = i;
+            table.info_mut(SuperblockId(i)).valid_slots = i;
         }
-        table.row_mut(SuperblockId(1)).usage = SuperblockUse::Bad;
+        table.info_mut(SuperblockId(1)).usage = SuperblockUse::Bad;
         let found = regions(&table);
         let found = found.iter().map(|of| (of.superblocks, of.valid_slots));
         assert_eq!(found.collect::<Vec<_>>(), [(3, 5), (2, 9)]);

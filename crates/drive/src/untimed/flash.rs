@@ -74,7 +74,7 @@ impl InstantFlash {
             slots: vec![NONE; per_superblock * superblocks].into_boxed_slice(),
             slots_per_superblock: per_superblock,
             run: match geometry.stripe {
-                StripeOrder::PlaneFirst => geometry.slots_per_row(),
+                StripeOrder::PlaneFirst => geometry.slots_per_mp_page(),
                 StripeOrder::DieFirst => geometry.slots_per_page(),
             },
             modes: vec![mode; superblocks].into_boxed_slice(),
@@ -180,7 +180,7 @@ impl InstantFlash {
     fn runs(&self, at: PageAddr, mode: CellMode) -> impl Iterator<Item = (Ppa, u32)> + use<> {
         let (layout, run) = (self.layout, self.run);
         let first = layout.slot_at(at, 0, mode);
-        (0..layout.slots_per_row())
+        (0..layout.slots_per_mp_page())
             .step_by(run as usize)
             .map(move |index| (layout.slot_behind(first, index), index))
     }

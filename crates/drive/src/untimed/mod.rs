@@ -154,7 +154,7 @@ impl UntimedDrive {
     /// Program/erase cycles of each superblock, and whether it is retired.
     pub fn wear(&self) -> impl Iterator<Item = (SuperblockId, u32, bool)> {
         use firstread_firmware::observe::SuperblockUse;
-        let rows = self.blocks().iter();
-        rows.map(|(block, row)| (block, row.pe_cycles, row.usage == SuperblockUse::Bad))
+        let infos = self.blocks().iter();
+        infos.map(|(block, info)| (block, info.pe_cycles, info.usage == SuperblockUse::Bad))
     }
 }

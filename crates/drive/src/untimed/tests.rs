@@ -1,7 +1,7 @@
 //! Tests: a drive without time is the timed drive, without its time.
 
 use firstread_core::{Lpn, Ns, Status};
-use firstread_firmware::observe::{Counters, Owner, SuperblockRow};
+use firstread_firmware::observe::{Counters, Owner, SuperblockInfo};
 use firstread_firmware::policy::AXES;
 use firstread_workload::{JobStream, fio};
 
@@ -105,7 +105,7 @@ fn model_writes_and_wear_are_those_of_the_timed_drive() {
             "{set:?}: {a} timed, {b} untimed"
         );
         let wear = |rows: &firstread_firmware::observe::SuperblockTable| {
-            quantiles(rows.iter().map(|(_, row)| row.pe_cycles).collect())
+            quantiles(rows.iter().map(|(_, info)| info.pe_cycles).collect())
         };
         let (a, b) = (wear(with.blocks()), wear(without.blocks()));
         let mean = a[2];
@@ -217,7 +217,8 @@ fn model_the_map_is_that_of_the_timed_drive_if_flash_is_instant() {
             a.erases
         );
         for ((block, a), (_, b)) in with.blocks().iter().zip(without.blocks().iter()) {
-            let of = |row: &SuperblockRow| (row.usage, row.pe_cycles, row.valid_slots, row.opened);
+            let of =
+                |info: &SuperblockInfo| (info.usage, info.pe_cycles, info.valid_slots, info.opened);
             assert_eq!(of(a), of(b), "{schemes:?}: {block:?}");
         }
         for page in (0..profile.capacity_bytes / 4096).map(Lpn) {

@@ -60,10 +60,10 @@ impl<M: Arena> FlashStore<M> {
             for i in 0..run.ppa.map_or(0, |_| run.pages as u64) {
                 let ppa = Ppa(run.ppa.map_or(0, |p| p.0) + i);
                 let block = ppa.block().0 as usize;
-                let holds = shared.blocks.iter().nth(block).is_some_and(|(_, row)| {
-                    matches!(row.usage, SuperblockUse::Open | SuperblockUse::Full)
-                        && ppa.slot() < shared.slots_of(row.mode)
-                        && (row.holds_map || !table.directory.is_map(Lpn(lpn)))
+                let holds = shared.blocks.iter().nth(block).is_some_and(|(_, info)| {
+                    matches!(info.usage, SuperblockUse::Open | SuperblockUse::Full)
+                        && ppa.slot() < shared.slots_of(info.mode)
+                        && (info.holds_map || !table.directory.is_map(Lpn(lpn)))
                 });
                 if !holds {
                     return Err(Inconsistency::Nowhere(Lpn(lpn + i), ppa));
@@ -82,19 +82,19 @@ impl<M: Arena> FlashStore<M> {
             pins[job.at.block.0 as usize] += 1;
         }
         let mut physical = 0;
-        for (block, row) in shared.blocks.iter() {
+        for (block, info) in shared.blocks.iter() {
             let b = block.0 as usize;
-            if row.valid_slots != valid[b] {
-                return Err(Inconsistency::Valid(block, row.valid_slots, valid[b]));
+            if info.valid_slots != valid[b] {
+                return Err(Inconsistency::Valid(block, info.valid_slots, valid[b]));
             }
-            if row.pins != pins[b] {
-                return Err(Inconsistency::Pins(block, row.pins, pins[b]));
+            if info.pins != pins[b] {
+                return Err(Inconsistency::Pins(block, info.pins, pins[b]));
             }
-            if !self.place.names_its_stream(block, row) {
+            if !self.place.names_its_stream(block, info) {
                 return Err(Inconsistency::Stream(block));
             }
-            if row.usage != SuperblockUse::Bad {
-                physical += shared.slots_of(row.mode) as u64;
+            if info.usage != SuperblockUse::Bad {
+                physical += shared.slots_of(info.mode) as u64;
             }
         }
         if !space.agrees(&shared.blocks, |mode| shared.slots_of(mode)) {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use firstread_core::Ns;
 
-    use crate::ftl::map::Place;
+    use crate::ftl::map::Mapping;
     use crate::ftl::place::{Item, Why};
     use crate::ftl::tests::{Drive, SLOTS, drive};
     use crate::observe::{PoolId, StreamId};
@@ -154,7 +154,7 @@ mod tests {
         let store = &mut drive.lower.store;
         store.mark_filled(Ns::ZERO, SuperblockId(0), 0, 5);
         for (lpn, slot) in [0, 1, 30, SLOTS - 2, SLOTS - 1].into_iter().enumerate() {
-            let at = Place::At(Ppa::new(SuperblockId(0), slot));
+            let at = Mapping::At(Ppa::new(SuperblockId(0), slot));
             store.table.map.set(Lpn(lpn as u64), at);
         }
         assert_eq!(store.audit(), Ok(()));
@@ -179,7 +179,7 @@ mod tests {
         ] {
             let mut drive = sound();
             let store = &mut drive.lower.store;
-            store.table.map.set(Lpn(9), Place::At(ppa));
+            store.table.map.set(Lpn(9), Mapping::At(ppa));
             assert_eq!(store.audit(), Err(found));
         }
     }
@@ -191,16 +191,16 @@ mod tests {
             change(&mut drive);
             drive.lower.store.audit()
         };
-        let pins = wrong(|d| d.lower.store.shared.blocks.row_mut(SuperblockId(3)).pins = 1);
+        let pins = wrong(|d| d.lower.store.shared.blocks.info_mut(SuperblockId(3)).pins = 1);
         assert_eq!(pins, Err(Inconsistency::Pins(SuperblockId(3), 1, 0)));
         for free in [
             wrong(|d| d.lower.store.place.space.drop_free(PoolId(0), SLOTS)),
-            wrong(|d| d.lower.store.shared.blocks.row_mut(SuperblockId(3)).pool = PoolId(1)),
+            wrong(|d| d.lower.store.shared.blocks.info_mut(SuperblockId(3)).pool = PoolId(1)),
         ] {
             assert_eq!(free, Err(Inconsistency::Free));
         }
         let named = wrong(|d| {
-            d.lower.store.shared.blocks.row_mut(SuperblockId(3)).stream = Some(StreamId::HOST);
+            d.lower.store.shared.blocks.info_mut(SuperblockId(3)).stream = Some(StreamId::HOST);
         });
         let found = Err(Inconsistency::Stream(SuperblockId(3)));
         assert_eq!(named, found, "a free one names a stream");
@@ -216,7 +216,7 @@ mod tests {
             let block = placed.ppa().block();
             let _ = store.commit(placed);
             assert_eq!(store.audit(), Ok(()));
-            store.shared.blocks.row_mut(block).stream = stream;
+            store.shared.blocks.info_mut(block).stream = stream;
             let found = Err(Inconsistency::Stream(block));
             assert_eq!(store.audit(), found, "the host fills it");
         }

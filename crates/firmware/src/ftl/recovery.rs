@@ -32,13 +32,13 @@
 use firstread_core::{Arena, Lpn, Ports, Ppa, SenseMode, Spare, SuperblockId};
 
 use crate::flash_store::FlashStore;
-use crate::observe::{SuperblockRow, SuperblockUse};
+use crate::observe::{SuperblockInfo, SuperblockUse};
 use crate::schedule::{Jobs, Purpose};
 
 /// Bytes per slot in a table of contents: logical page and sequence number.
 const ENTRY_BYTES: u64 = 16;
 /// Bytes per superblock in the dumped table of superblocks.
-const ROW_BYTES: u64 = 32;
+const RECORD_BYTES: u64 = 32;
 /// Bytes of the tables of read levels: an upper bound of what any scheme keeps over a power cut.
 const LEVELS_BYTES: u64 = 16 << 10;
 
@@ -55,7 +55,7 @@ pub struct Recovery {
     pub superblocks: u32,
     /// Multi-plane pages read: tables of contents, and all programmed pages of superblocks that have none
     /// yet.
-    pub rows_read: u64,
+    pub mp_pages_read: u64,
     /// Programs that were running on a die.
     pub torn_programs: u32,
     /// Programs that waited for their die and were issued again.
@@ -153,12 +153,12 @@ impl<M: Arena> FlashStore<M> {
     /// Reads the table of contents of `block`, unless the map does not need it.
     fn read_contents<P: Ports>(&mut self, block: SuperblockId, recovery: &mut Recovery, ports: &P) {
         let shared = &self.shared;
-        let SuperblockRow {
+        let SuperblockInfo {
             usage,
             mode,
             holds_map,
             ..
-        } = *shared.blocks.row(block);
+        } = *shared.blocks.info(block);
         if !matches!(usage, SuperblockUse::Open | SuperblockUse::Full) {
             return;
         }
@@ -168,9 +168,9 @@ impl<M: Arena> FlashStore<M> {
         let g = shared.config.geometry;
         let slots = shared.slots_of(mode);
         recovery.superblocks += 1;
-        recovery.rows_read += match self.place.begun(block) {
+        recovery.mp_pages_read += match self.place.begun(block) {
             Some(wordlines) => u64::from(wordlines) * u64::from(mode.bits()) * u64::from(g.dies()),
-            None => (u64::from(slots) * ENTRY_BYTES).div_ceil(self.row_bytes()),
+            None => (u64::from(slots) * ENTRY_BYTES).div_ceil(self.mp_page_bytes()),
         };
         if self.table.map.is_computed(block) {
             return;
@@ -183,9 +183,9 @@ impl<M: Arena> FlashStore<M> {
     }
 
     /// Bytes of a multi-plane page.
-    fn row_bytes(&self) -> u64 {
+    fn mp_page_bytes(&self) -> u64 {
         let g = &self.shared.config.geometry;
-        u64::from(g.slots_per_row()) * u64::from(g.slot_bytes)
+        u64::from(g.slots_per_mp_page()) * u64::from(g.slot_bytes)
     }
 
     /// Maps the dumped slots, and counts the bytes of the dump.
@@ -205,14 +205,14 @@ impl<M: Arena> FlashStore<M> {
         let g = shared.config.geometry;
         let dumped = recovery.dumped_slots + u64::from(recovery.dumped_map_pages);
         // Partial sums of the wordlines being filled, which will become parity.
-        let lines = self.place.lines();
+        let superwordlines = self.place.superwordlines();
         let bits = u64::from(shared.config.mode.bits());
-        let rows = lines as u64 * bits * u64::from(g.stripe_parity);
+        let mp_pages = superwordlines as u64 * bits * u64::from(g.stripe_parity);
         recovery.dumped_bytes = dumped * (u64::from(g.slot_bytes) + ENTRY_BYTES)
-            + rows * self.row_bytes()
-            + u64::from(shared.blocks.len()) * ROW_BYTES
+            + mp_pages * self.mp_page_bytes()
+            + u64::from(shared.blocks.len()) * RECORD_BYTES
             + LEVELS_BYTES;
-        recovery.rows_read += recovery.dumped_bytes.div_ceil(self.row_bytes());
+        recovery.mp_pages_read += recovery.dumped_bytes.div_ceil(self.mp_page_bytes());
     }
 
     /// The slot at `ppa` has spare area `spare`: maps the page there, if this is its newest version so far.
@@ -228,7 +228,7 @@ impl<M: Arena> FlashStore<M> {
             None => ports.stored(at),
         });
         // A superblock that is still open comes after all others.
-        let order = |ppa: Ppa| match self.shared.blocks.row(ppa.block()).closed {
+        let order = |ppa: Ppa| match self.shared.blocks.info(ppa.block()).closed {
             Some(closed) => closed.get(),
             None => u64::MAX,
         };
@@ -258,7 +258,7 @@ mod tests {
         for block in (0..store.shared.blocks.len()).map(SuperblockId) {
             store.read_contents(block, &mut recovery, &Silent::default());
         }
-        (recovery.superblocks, recovery.rows_read)
+        (recovery.superblocks, recovery.mp_pages_read)
     }
 
     /// Of a full superblock the table of contents is read, which is a page here, and of an open one every wordline

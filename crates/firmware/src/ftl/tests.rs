@@ -208,7 +208,7 @@ pub(crate) fn fill(drive: &mut Drive, free: u32, valid: u32) {
     let store = &mut drive.lower.store;
     for block in (0..store.shared.blocks.len() - free).map(SuperblockId) {
         store.mark_filled(Ns::ZERO, block, 0, valid);
-        assert_eq!(store.shared.blocks.row(block).usage, SuperblockUse::Full);
+        assert_eq!(store.shared.blocks.info(block).usage, SuperblockUse::Full);
     }
 }
 
@@ -219,8 +219,8 @@ pub(crate) fn emptying(owner: Owner, block: SuperblockId, opened: u64) -> Evacua
         block,
         opened,
         mode: CellMode::Slc,
-        row: 0,
-        rows: 32,
+        mp_page: 0,
+        mp_pages: 32,
         shrinks: 0,
     }
 }

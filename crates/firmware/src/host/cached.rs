@@ -51,7 +51,7 @@ impl Host {
         Found::Served
     }
 
-    /// Job `job` has read slots `first` to `first + slots` of read `id`, which lie from index `row_slot` on.
+    /// Job `job` has read slots `first` to `first + slots` of read `id`, which lie from index `mp_page_slot` on.
     /// Keeps those that were read whole.
     #[allow(clippy::too_many_arguments)] // the part of a command that a job has read
     pub(crate) fn keep_read<M: Arena>(
@@ -59,7 +59,7 @@ impl Host {
         id: CommandId,
         first: u32,
         slots: u32,
-        row_slot: u32,
+        mp_page_slot: u32,
         job: u32,
         store: &mut FlashStore<M>,
         ports: &mut impl Out,
@@ -70,7 +70,7 @@ impl Host {
         for i in 0..slots {
             let lpn = command.first + (first + i) as u64;
             let whole = bytes_between(&command.command, &store.shared.layout, lpn, 1) == slot_bytes;
-            let ppa = store.shared.ppa_in(at, row_slot + i);
+            let ppa = store.shared.ppa_in(at, mp_page_slot + i);
             if !whole || self.read_cache.has(lpn) || store.table.map.at(Lpn(lpn)) != Some(ppa) {
                 continue;
             }
@@ -78,7 +78,7 @@ impl Host {
             if self.read_cache.reserve(lpn, job, counters)
                 && let Some(buf) = self.read_cache.arrive(lpn, job, false)
             {
-                ports.copy(store.shared.jobs.buffer(job).slot(row_slot + i), buf);
+                ports.copy(store.shared.jobs.buffer(job).slot(mp_page_slot + i), buf);
             }
         }
     }

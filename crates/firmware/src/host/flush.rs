@@ -11,7 +11,7 @@ impl Host {
     /// see [`Host::complete_safe`].
     #[cold]
     pub(super) fn wait_until_safe<M>(&mut self, now: Ns, id: CommandId, store: &FlashStore<M>) {
-        let last = store.place.last_line_of_host();
+        let last = store.place.last_superwordline_of_host();
         self.durable.waiting.push_back((id, last, now));
     }
 
@@ -29,9 +29,9 @@ impl Host {
     fn complete_waiting<M: Arena>(&mut self, store: &FlashStore<M>, ports: &mut impl Out) {
         let place = &store.place;
         let may_never_be = place.space.read_only && place.has_rewrites();
-        while let Some(&(id, line, since)) = self.durable.waiting.front() {
-            let open = place.oldest_line_of_host();
-            let is_open = open.is_some_and(|open| open <= line) || place.has_rewrites();
+        while let Some(&(id, wordline, since)) = self.durable.waiting.front() {
+            let open = place.oldest_superwordline_of_host();
+            let is_open = open.is_some_and(|open| open <= wordline) || place.has_rewrites();
             if is_open && !may_never_be {
                 break;
             }

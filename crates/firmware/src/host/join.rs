@@ -28,7 +28,7 @@ impl Host {
     /// The job of a host read of multi-plane page `at`, if one is in flight.
     #[inline]
     pub(crate) fn reader_of(&self, at: PageAddr, shared: &Shared) -> Option<u32> {
-        let job = self.rows.find(at)?;
+        let job = self.mp_pages.find(at)?;
         let read = &shared.jobs[job];
         let is_read = matches!(
             read.purpose,
@@ -167,11 +167,15 @@ impl Host {
                 continue;
             }
             ports.shared(Tag(waiter), Tag(job));
-            if let Purpose::Merge { merge, row_slot } = purpose {
-                let row_slot = row_slot as u32;
-                let from = store.shared.jobs.buffer(job).slot(row_slot);
-                ports.copy(from, store.shared.jobs.buffer(waiter).slot(row_slot));
-                served |= (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
+            if let Purpose::Merge {
+                merge,
+                mp_page_slot,
+            } = purpose
+            {
+                let mp_page_slot = mp_page_slot as u32;
+                let from = store.shared.jobs.buffer(job).slot(mp_page_slot);
+                ports.copy(from, store.shared.jobs.buffer(waiter).slot(mp_page_slot));
+                served |= (u64::MAX >> (64 - codewords)) << (mp_page_slot * codewords);
                 self.merge_read(merge, waiter, ok, &mut store.shared, ports);
                 merges = true;
                 continue;
@@ -180,23 +184,23 @@ impl Host {
                 id,
                 first,
                 slots,
-                row_slot,
+                mp_page_slot,
                 bytes,
             } = purpose
             else {
                 unreachable!("{purpose:?} waits for no other read")
             };
-            let (slots, row_slot) = (slots as u32, row_slot as u32);
+            let (slots, mp_page_slot) = (slots as u32, mp_page_slot as u32);
             if ok {
-                let buf = store.shared.jobs.buffer(job).slot(row_slot);
+                let buf = store.shared.jobs.buffer(job).slot(mp_page_slot);
                 ports.data_out(id, first, slots, buf, bytes);
                 if keeps {
-                    self.keep_read(id, first, slots, row_slot, job, store, ports);
+                    self.keep_read(id, first, slots, mp_page_slot, job, store, ports);
                 }
             } else {
                 store.shared.count_lost(now, job);
             }
-            served |= (u64::MAX >> (64 - slots * codewords)) << (row_slot * codewords);
+            served |= (u64::MAX >> (64 - slots * codewords)) << (mp_page_slot * codewords);
             self.host_read_done(id, waiter, ok, ports);
             store.shared.jobs.release(waiter);
         }

@@ -122,16 +122,19 @@ impl Host {
             return None;
         };
         let codewords = store.shared.layout.codewords_per_slot();
-        let (at, row_slot) = store.shared.row_of(ppa);
-        let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
-        let row_slot = row_slot as u8;
-        let purpose = Purpose::Merge { merge, row_slot };
+        let (at, mp_page_slot) = store.shared.mp_page_of(ppa);
+        let wanted = (u64::MAX >> (64 - codewords)) << (mp_page_slot * codewords);
+        let mp_page_slot = mp_page_slot as u8;
+        let purpose = Purpose::Merge {
+            merge,
+            mp_page_slot,
+        };
         let joins = match self.reader_of(at, &store.shared) {
             Some(read) => self.join_read(job, purpose, wanted, read, &mut store.shared, ports),
             None => false,
         };
         if !joins {
-            self.rows.started(at, job);
+            self.mp_pages.started(at, job);
             store.shared.counters.merge_reads += 1;
             store.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
@@ -139,7 +142,7 @@ impl Host {
     }
 
     /// The read of `job` for `merge`, which no host read has joined, has ended: [`Host::merge_read`].
-    pub(crate) fn merge_row_read(
+    pub(crate) fn merge_mp_page_read(
         &mut self,
         merge: u32,
         job: u32,
@@ -216,8 +219,8 @@ impl Host {
 
 /// Buffer of the one slot that `job` has read for a merge.
 fn merge_buffer(job: u32, shared: &Shared) -> Buf {
-    let Purpose::Merge { row_slot, .. } = shared.jobs[job].purpose else {
+    let Purpose::Merge { mp_page_slot, .. } = shared.jobs[job].purpose else {
         unreachable!("a merge waits for a read of its own")
     };
-    shared.jobs.buffer(job).slot(row_slot as u32)
+    shared.jobs.buffer(job).slot(mp_page_slot as u32)
 }

@@ -2,7 +2,7 @@
 //!
 //! - `commands`: commands in flight, and those that wait.
 //! - `reads`, `writes`: their progress.
-//! - `join`: reads that share a sense, found by `rows`.
+//! - `join`: reads that share a sense, found by `mp_pages`.
 //! - `merge`: partial writes, with the old versions that `merges` reads for them.
 //! - `flush`: commands that wait until data are programmed, by the rules of `durable`.
 //! - `cached`: slots served by `read_cache`. `read_ahead`: slots read ahead into it; `ahead` tracks their
@@ -15,11 +15,11 @@ mod flush;
 mod join;
 mod merge;
 mod merges;
+mod mp_pages;
 mod read_ahead;
 mod read_aheads;
 mod read_cache;
 mod reads;
-mod rows;
 mod writes;
 
 use firstread_core::{Arena, Buf, CommandId, HostCommand, HostOp, Lpn, Ns, Status};
@@ -31,9 +31,9 @@ use crate::schedule::Jobs;
 use crate::shared::Out;
 use commands::Commands;
 use durable::Durable;
+use mp_pages::MpPages;
 use read_aheads::ReadAheads;
 use read_cache::ReadCache;
-use rows::Rows;
 pub(crate) use writes::Progress;
 
 /// Bytes of a host sector.
@@ -44,7 +44,7 @@ const SECTOR_BYTES: u64 = 512;
 pub(crate) struct Host {
     commands: Commands,
     /// The latest read of each multi-plane page.
-    rows: Rows,
+    mp_pages: MpPages,
     durable: Durable,
     read_cache: ReadCache,
     ahead: ReadAheads,
@@ -69,7 +69,7 @@ impl Host {
         let ahead = scheme.buffer_slots();
         Host {
             commands: Commands::new(config.max_commands, config.max_reads),
-            rows: Rows::new(jobs.len()),
+            mp_pages: MpPages::new(jobs.len()),
             durable: Durable::new(config.write_cache, config.max_commands),
             read_cache: ReadCache::new(
                 config.read_cache_slots,
@@ -118,8 +118,8 @@ impl Host {
         let last = shared.layout.slots_in(end - 1).0;
         self.commands
             .begin(command, first, (last - first + 1) as u32);
-        if lower.pager.is_on() {
-            lower.pager.forget_map_wait(command.id);
+        if lower.map_cache.is_on() {
+            lower.map_cache.forget_map_wait(command.id);
         }
         if command.op == HostOp::Read {
             let (first, slots) = (Lpn(first), (last - first + 1) as u32);

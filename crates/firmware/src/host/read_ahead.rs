@@ -9,7 +9,7 @@ use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Priority};
 use super::Host;
 use super::cached::Found;
 use super::commands::{bytes_between, wanted_codewords};
-use super::read_aheads::Row;
+use super::read_aheads::MpPage;
 use crate::flash_store::FlashStore;
 use crate::lower_layers::LowerLayers;
 use crate::observe::SuperblockUse;
@@ -52,7 +52,7 @@ impl Host {
                 lpn += 1;
                 continue;
             }
-            if !lower.pager.map_ahead(now, lpn, &mut lower.store, ports) {
+            if !lower.map_cache.map_ahead(now, lpn, &mut lower.store, ports) {
                 return lpn;
             }
             let end = end.min(lower.store.table.directory.reach(lpn));
@@ -62,13 +62,13 @@ impl Host {
                 lpn += run.pages as u64;
                 continue;
             };
-            if lower.store.shared.blocks.row(ppa.block()).usage == SuperblockUse::Open
+            if lower.store.shared.blocks.info(ppa.block()).usage == SuperblockUse::Open
                 && lower.store.buffered(ppa).is_some()
             {
                 lpn += 1;
                 continue;
             }
-            match self.start_ahead_row(now, lpn, end, &mut lower.store, ports) {
+            match self.start_ahead_mp_page(now, lpn, end, &mut lower.store, ports) {
                 0 => return lpn,
                 slots => lpn += slots as u64,
             }
@@ -78,7 +78,7 @@ impl Host {
 
     /// Starts to read ahead page `first`, which lies on flash, and the pages after it up to `end` in the same
     /// multi-plane page. Returns how many. Zero if there is no job or no memory.
-    fn start_ahead_row<M: Arena>(
+    fn start_ahead_mp_page<M: Arena>(
         &mut self,
         now: Ns,
         first: u64,
@@ -97,16 +97,16 @@ impl Host {
         let Some(ppa) = store.table.map.at(Lpn(first)) else {
             unreachable!("the page lies on flash")
         };
-        let mode = store.shared.blocks.row(ppa.block()).mode;
-        let (at, row_slot) = layout.row_of(ppa, mode);
+        let mode = store.shared.blocks.info(ppa.block()).mode;
+        let (at, mp_page_slot) = layout.mp_page_of(ppa, mode);
         let (mut slots, mut wanted) = (0u32, 0u64);
-        while first + (slots as u64) < end && row_slot + slots < layout.slots_per_row() {
+        while first + (slots as u64) < end && mp_page_slot + slots < layout.slots_per_mp_page() {
             let lpn = first + slots as u64;
             if slots > 0 {
                 let Some(next) = store.table.map.at(Lpn(lpn)) else {
                     break;
                 };
-                if layout.row_of(next, mode) != (at, row_slot + slots) {
+                if layout.mp_page_of(next, mode) != (at, mp_page_slot + slots) {
                     break;
                 }
             }
@@ -117,7 +117,7 @@ impl Host {
                 {
                     break;
                 }
-                wanted |= (u64::MAX >> (64 - codewords)) << ((row_slot + slots) * codewords);
+                wanted |= (u64::MAX >> (64 - codewords)) << ((mp_page_slot + slots) * codewords);
             }
             slots += 1;
         }
@@ -127,9 +127,9 @@ impl Host {
             return slots;
         }
         self.ahead.left -= 1;
-        self.ahead.rows[job as usize] = Row {
+        self.ahead.mp_pages[job as usize] = MpPage {
             first,
-            row_slot: row_slot as u8,
+            mp_page_slot: mp_page_slot as u8,
             slots: slots as u8,
             wanted,
             used: 0,
@@ -155,21 +155,21 @@ impl Host {
         };
         let command = *self.commands.get(id);
         let lpn = command.first + command.done as u64;
-        let row = self.ahead.rows[job as usize];
-        let index = (lpn - row.first) as u32;
-        let most = (row.slots as u32 - index).min(command.slots - command.done);
+        let mp_page = self.ahead.mp_pages[job as usize];
+        let index = (lpn - mp_page.first) as u32;
+        let most = (mp_page.slots as u32 - index).min(command.slots - command.done);
         let coming = |i: &u32| self.read_cache.coming(lpn + *i as u64) == Some(job);
         let slots = (0..most).take_while(coming).count() as u32;
         let codewords = store.shared.layout.codewords_per_slot();
         let wanted = (0..slots).fold(0u64, |all, i| {
             let of_slot = wanted_codewords(&command.command, &store.shared.layout, lpn + i as u64);
-            all | of_slot << ((row.row_slot as u32 + index + i) * codewords)
+            all | of_slot << ((mp_page.mp_page_slot as u32 + index + i) * codewords)
         });
         let purpose = Purpose::HostRead {
             id,
             first: command.done,
             slots: slots as u8,
-            row_slot: row.row_slot + index as u8,
+            mp_page_slot: mp_page.mp_page_slot + index as u8,
             bytes: bytes_between(&command.command, &store.shared.layout, lpn, slots),
         };
         let command = self.commands.get(id);
@@ -199,13 +199,13 @@ impl Host {
         let Job {
             at, step, priority, ..
         } = store.shared.jobs[job];
-        let Row {
+        let MpPage {
             first,
-            row_slot,
+            mp_page_slot,
             slots,
             wanted,
             used,
-        } = self.ahead.rows[job as usize];
+        } = self.ahead.mp_pages[job as usize];
         let codewords = store.shared.config.geometry.codewords_per_slot();
         let mask =
             |from: u32, slots: u32| (u64::MAX >> (64 - slots * codewords)) << (from * codewords);
@@ -218,22 +218,23 @@ impl Host {
         }
         let used = used | served;
         for i in 0..slots as u32 {
-            let (lpn, row_slot) = (first + i as u64, row_slot as u32 + i);
-            if wanted & mask(row_slot, 1) == 0 {
+            let (lpn, mp_page_slot) = (first + i as u64, mp_page_slot as u32 + i);
+            if wanted & mask(mp_page_slot, 1) == 0 {
                 continue;
             }
-            let was_used = used & mask(row_slot, 1) != 0;
+            let was_used = used & mask(mp_page_slot, 1) != 0;
             store.shared.counters.front.ahead_used += was_used as u64;
             store.shared.counters.front.ahead_joined += was_used as u64;
             // A write or trim has dropped the entry meanwhile, or the entry was given to another page.
             let mut kept = false;
             if self.read_cache.coming(lpn) == Some(job) {
-                let last = store.table.map.at(Lpn(lpn)) == Some(store.shared.ppa_in(at, row_slot));
-                if failed & mask(row_slot, 1) != 0 || !last {
+                let last =
+                    store.table.map.at(Lpn(lpn)) == Some(store.shared.ppa_in(at, mp_page_slot));
+                if failed & mask(mp_page_slot, 1) != 0 || !last {
                     self.read_cache
                         .forget(lpn, &mut store.shared.counters.front);
                 } else if let Some(buf) = self.read_cache.arrive(lpn, job, !was_used) {
-                    ports.copy(store.shared.jobs.buffer(job).slot(row_slot), buf);
+                    ports.copy(store.shared.jobs.buffer(job).slot(mp_page_slot), buf);
                     kept = true;
                 }
             }

@@ -9,7 +9,7 @@ use super::cached::Found;
 use super::commands::{Command, bytes_between, wanted_codewords};
 use crate::flash_store::FlashStore;
 use crate::lower_layers::LowerLayers;
-use crate::observe::{SuperblockRow, SuperblockUse};
+use crate::observe::{SuperblockInfo, SuperblockUse};
 use crate::schedule::{Job, Purpose};
 use crate::shared::Out;
 
@@ -59,7 +59,10 @@ impl Host {
                 }
             }
             let lpn = first + done as u64;
-            if !lower.pager.map_ready(now, id, lpn, &mut lower.store, ports) {
+            if !lower
+                .map_cache
+                .map_ready(now, id, lpn, &mut lower.store, ports)
+            {
                 return true;
             }
             // The places of the slots up to this one are known now.
@@ -79,7 +82,7 @@ impl Host {
                 self.commands.get(id).done = done;
                 continue;
             };
-            let SuperblockRow { usage, mode, .. } = *store.shared.blocks.row(ppa.block());
+            let SuperblockInfo { usage, mode, .. } = *store.shared.blocks.info(ppa.block());
             if usage == SuperblockUse::Open
                 && let Some(buf) = store.buffered(ppa)
             {
@@ -94,10 +97,10 @@ impl Host {
                 self.commands.stalled_reads.push_front(id);
                 return false;
             };
-            let (at, row_slot) = layout.row_of(ppa, mode);
-            let row = (at, row_slot, mode);
+            let (at, mp_page_slot) = layout.mp_page_of(ppa, mode);
+            let mp_page = (at, mp_page_slot, mode);
             let from = (ppa, run.pages);
-            let (wanted, slots) = self.gather(&command, lpn, from, row, known - done, store);
+            let (wanted, slots) = self.gather(&command, lpn, from, mp_page, known - done, store);
             if self.read_cache.is_on() {
                 store.shared.counters.front.cache_misses += slots as u64;
             }
@@ -105,7 +108,7 @@ impl Host {
                 id,
                 first: done,
                 slots: slots as u8,
-                row_slot: row_slot as u8,
+                mp_page_slot: mp_page_slot as u8,
                 bytes: bytes_between(&command, &store.shared.layout, lpn, slots),
             };
             done += slots;
@@ -117,7 +120,7 @@ impl Host {
             {
                 continue;
             }
-            self.rows.started(at, job);
+            self.mp_pages.started(at, job);
             store.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
         self.finish_if_done(id, None, ports);
@@ -126,7 +129,7 @@ impl Host {
 
     /// Gathers slots of a multi-plane page from logical page `lpn` on, at most `most`, as long as logical and
     /// physical order agree. `from` is the place of `lpn`, and the number of pages that follow each other
-    /// there. `row` is the page, the first slot of it that is read, and the cell mode. Returns the codewords
+    /// there. `mp_page` is the page, the first slot of it that is read, and the cell mode. Returns the codewords
     /// wanted, and the number of slots.
     #[inline(always)] // Its only caller is on the path of every request.
     fn gather<M: Arena>(
@@ -134,19 +137,19 @@ impl Host {
         command: &HostCommand,
         lpn: u64,
         from: (Ppa, u32),
-        row: (PageAddr, u32, CellMode),
+        mp_page: (PageAddr, u32, CellMode),
         most: u32,
         store: &FlashStore<M>,
     ) -> (u64, u32) {
         let (layout, map) = (&store.shared.layout, &store.table.map);
-        let (at, row_slot, mode) = row;
+        let (at, mp_page_slot, mode) = mp_page;
         let (mut next, mut run_left) = from;
         let (mut wanted, mut slots) = (0u64, 0u32);
         loop {
             let codewords = wanted_codewords(command, layout, lpn + slots as u64);
-            wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
+            wanted |= codewords << ((mp_page_slot + slots) * layout.codewords_per_slot());
             slots += 1;
-            if slots == most || row_slot + slots == layout.slots_per_row() {
+            if slots == most || mp_page_slot + slots == layout.slots_per_mp_page() {
                 break;
             }
             let following = lpn + slots as u64;
@@ -162,8 +165,8 @@ impl Host {
                 }
                 run_left = more.pages;
             }
-            let crosses_page = (row_slot + slots).is_multiple_of(layout.slots_per_page());
-            if crosses_page && layout.row_of(next, mode) != (at, row_slot + slots) {
+            let crosses_page = (mp_page_slot + slots).is_multiple_of(layout.slots_per_page());
+            if crosses_page && layout.mp_page_of(next, mode) != (at, mp_page_slot + slots) {
                 break;
             }
         }
@@ -173,7 +176,7 @@ impl Host {
     /// A multi-plane page that only the host waited for has been read under `job`, except for failed
     /// codewords `failed`. The job is free.
     #[inline(always)] // Its only caller is on the path of every request.
-    pub(crate) fn row_read<M: Arena>(
+    pub(crate) fn mp_page_read<M: Arena>(
         &mut self,
         now: Ns,
         job: u32,
@@ -188,22 +191,22 @@ impl Host {
             id,
             first,
             slots,
-            row_slot,
+            mp_page_slot,
             bytes,
         } = purpose
         else {
             unreachable!("{purpose:?} is no read of the host")
         };
-        let (slots, row_slot) = (slots as u32, row_slot as u32);
+        let (slots, mp_page_slot) = (slots as u32, mp_page_slot as u32);
         if ok {
             shared.count_retries(now, job);
-            let buf = shared.jobs.buffer(job).slot(row_slot);
+            let buf = shared.jobs.buffer(job).slot(mp_page_slot);
             ports.data_out(id, first, slots, buf, bytes);
         } else {
             shared.count_lost(now, job);
         }
         if ok && self.read_cache.keeps() {
-            self.keep_read(id, first, slots, row_slot, job, store, ports);
+            self.keep_read(id, first, slots, mp_page_slot, job, store, ports);
         }
         self.host_read_done(id, job, ok, ports);
         store.shared.jobs.release(job);

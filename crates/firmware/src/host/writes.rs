@@ -10,7 +10,7 @@ use super::merge::Kept;
 use super::merges;
 use crate::ftl::REGION_PAGES;
 use crate::ftl::map::Table;
-use crate::ftl::place::{Item, Refusal, Why};
+use crate::ftl::place::{Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
 use crate::shared::{Out, Shared};
 
@@ -114,10 +114,10 @@ impl Host {
         if !store.table.map.has_room(1) {
             return ControlFlow::Break(Progress::Stalled(Wait::Overlay));
         }
-        if !lower.pager.is_on() {
+        if !lower.map_cache.is_on() {
             return ControlFlow::Continue(true);
         }
-        if !store.place.space.read_only && lower.pager.map_is_crowded(now, store, ports) {
+        if !store.place.space.read_only && lower.map_cache.map_is_crowded(now, store, ports) {
             let place = &store.place;
             if !place.relocation.map_waits.has(Wait::Superblock) || !place.is_full(&store.shared) {
                 return ControlFlow::Break(Progress::Stalled(Wait::Map));
@@ -128,7 +128,7 @@ impl Host {
         let lpn = command.first + command.done as u64;
         let end = end_of(&command.command, &store.shared);
         let empties = command.command.op == HostOp::Trim && empties_region(lpn, end, &store.table);
-        if !empties && !lower.pager.map_ready(now, id, lpn, store, ports) {
+        if !empties && !lower.map_cache.map_ready(now, id, lpn, store, ports) {
             self.commands.leave_queue(id, ports);
             return ControlFlow::Break(Progress::Waiting);
         }
@@ -154,7 +154,7 @@ impl Host {
             self.refuse_write(now, id, lower, ports);
             return ControlFlow::Continue(());
         }
-        if command.done == 0 && command.slots > 1 && !lower.pager.is_on() {
+        if command.done == 0 && command.slots > 1 && !lower.map_cache.is_on() {
             self.read_last_slot(now, id, lower, ports);
         }
         let shared = &lower.store.shared;
@@ -206,12 +206,12 @@ impl Host {
         };
         let placed = match lower.store.take(now, &item) {
             Ok(placed) => placed,
-            Err(Refusal::Wait(wait)) => return stalled(wait),
-            Err(Refusal::Never(status)) => {
+            Err(TakeError::Wait(wait)) => return stalled(wait),
+            Err(TakeError::Never(status)) => {
                 self.fail_write(now, id, status, lower, ports);
                 return ControlFlow::Continue(());
             }
-            Err(Refusal::Overtaken) => unreachable!("a write of the host is the last version"),
+            Err(TakeError::Overtaken) => unreachable!("a write of the host is the last version"),
         };
         if let Some(Kept::Here(buf) | Kept::Read(buf)) = kept {
             ports.copy(buf, placed.buf());
@@ -289,7 +289,7 @@ impl Host {
             return ControlFlow::Continue(());
         }
         let mut end = end_of(&command.command, &store.shared);
-        if lower.pager.is_on() && !empties_region(first, end, &store.table) {
+        if lower.map_cache.is_on() && !empties_region(first, end, &store.table) {
             end = end.min(store.table.directory.reach(first));
         }
         let (table, shared) = (&mut store.table, &mut store.shared);
@@ -301,8 +301,8 @@ impl Host {
         self.commands
             .merges
             .trimmed(first, end, |job| jobs.release(job));
-        if lower.pager.is_on() {
-            lower.pager.clear(first, end, store);
+        if lower.map_cache.is_on() {
+            lower.map_cache.clear(first, end, store);
         }
         if self.read_cache.is_on() {
             let counters = &mut store.shared.counters.front;

@@ -13,7 +13,7 @@ use core::ops::Range;
 use firstread_core::{Geometry, SuperblockId};
 
 use super::groups::{Groups, Held};
-use super::superblock::{SuperblockRow, SuperblockUse};
+use super::superblock::{SuperblockInfo, SuperblockUse};
 
 /// How full a superblock is: ordered by the share of its slots that are valid.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +32,12 @@ impl Held for Filled {
 }
 
 impl Filled {
-    /// That of the superblock of `row`, on a drive of `geometry`.
+    /// That of the superblock of `info`, on a drive of `geometry`.
     #[inline]
-    pub fn of(row: &SuperblockRow, geometry: &Geometry) -> Filled {
+    pub fn of(info: &SuperblockInfo, geometry: &Geometry) -> Filled {
         Filled {
-            valid: row.valid_slots,
-            slots: geometry.slots_per_superblock(row.mode),
+            valid: info.valid_slots,
+            slots: geometry.slots_per_superblock(info.mode),
         }
     }
 
@@ -119,35 +119,35 @@ impl AtRest {
         }
     }
 
-    /// Superblock number `block` of these is as `row` says. False if the order cannot have it where it belongs.
+    /// Superblock number `block` of these is as `info` says. False if the order cannot have it where it belongs.
     pub(super) fn look_at(
         &mut self,
         block: usize,
-        row: &SuperblockRow,
+        info: &SuperblockInfo,
         geometry: &Geometry,
     ) -> bool {
         let place = self.places[block] as usize;
         if place == u32::MAX as usize {
             return false;
         }
-        if self.opened[place] != row.opened {
-            let is_last = row.opened > self.opened[self.end - 1];
+        if self.opened[place] != info.opened {
+            let is_last = info.opened > self.opened[self.end - 1];
             if !is_last || self.end == self.opened.len() {
                 return false;
             }
             self.all.set(place, Filled::NONE);
             self.map.set(place, Filled::NONE);
-            self.put(block, row.opened);
+            self.put(block, info.opened);
         }
-        let is_at_rest = row.usage == SuperblockUse::Full && !row.leaving;
+        let is_at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
         let filled = match is_at_rest {
-            true => Filled::of(row, geometry),
+            true => Filled::of(info, geometry),
             false => Filled::NONE,
         };
         let place = self.places[block] as usize;
         self.all.set(place, filled);
         self.map
-            .set(place, if row.holds_map { filled } else { Filled::NONE });
+            .set(place, if info.holds_map { filled } else { Filled::NONE });
         true
     }
 
@@ -159,21 +159,21 @@ impl AtRest {
         self.end += 1;
     }
 
-    /// Makes the order anew, of what `rows` say.
-    pub(super) fn make_anew(&mut self, rows: &[SuperblockRow], geometry: &Geometry) {
+    /// Makes the order anew, of what `infos` say.
+    pub(super) fn make_anew(&mut self, infos: &[SuperblockInfo], geometry: &Geometry) {
         self.all.clear();
         self.map.clear();
         (0..)
-            .zip(&mut self.at[..rows.len()])
+            .zip(&mut self.at[..infos.len()])
             .for_each(|(block, at)| *at = block);
-        self.at[..rows.len()].sort_unstable_by_key(|&block| (rows[block as usize].opened, block));
+        self.at[..infos.len()].sort_unstable_by_key(|&block| (infos[block as usize].opened, block));
         self.end = 0;
-        for place in 0..rows.len() {
+        for place in 0..infos.len() {
             let block = self.at[place] as usize;
-            self.put(block, rows[block].opened);
+            self.put(block, infos[block].opened);
         }
-        for (block, row) in rows.iter().enumerate() {
-            let is_placed = self.look_at(block, row, geometry);
+        for (block, info) in infos.iter().enumerate() {
+            let is_placed = self.look_at(block, info, geometry);
             debug_assert!(is_placed, "each has a place");
         }
     }
@@ -229,20 +229,20 @@ mod tests {
     use super::*;
     use crate::ftl::tests::geometry;
 
-    /// Changes the superblock of `row` at random; `opened` is the opening if it is opened anew.
-    fn change(row: &mut SuperblockRow, geometry: &Geometry, opened: u64, s: Stream) {
-        row.mode = [CellMode::Slc, CellMode::Qlc][s.at(0).below(2) as usize];
-        row.usage = match s.at(1).below(4) {
+    /// Changes the superblock of `info` at random; `opened` is the opening if it is opened anew.
+    fn change(info: &mut SuperblockInfo, geometry: &Geometry, opened: u64, s: Stream) {
+        info.mode = [CellMode::Slc, CellMode::Qlc][s.at(0).below(2) as usize];
+        info.usage = match s.at(1).below(4) {
             0 => SuperblockUse::Open,
             _ => SuperblockUse::Full,
         };
-        let slots = geometry.slots_per_superblock(row.mode);
+        let slots = geometry.slots_per_superblock(info.mode);
         // Few values, so that many are equal.
-        row.valid_slots = s.at(2).below(5) as u32 * slots / 4;
-        row.leaving = s.at(3).below(5) == 0;
-        row.holds_map = s.at(4).below(5) == 0;
+        info.valid_slots = s.at(2).below(5) as u32 * slots / 4;
+        info.evacuating = s.at(3).below(5) == 0;
+        info.holds_map = s.at(4).below(5) == 0;
         if s.at(5).below(2) == 0 {
-            row.opened = opened;
+            info.opened = opened;
         }
     }
 
@@ -283,8 +283,8 @@ mod tests {
                         true => opened + 1,
                         false => s.at(2).at(i).below(300),
                     };
-                    let row = table.row_mut(SuperblockId(block));
-                    change(row, &geometry, opened, s.at(3).at(i));
+                    let info = table.info_mut(SuperblockId(block));
+                    change(info, &geometry, opened, s.at(3).at(i));
                 }
                 table.update_index(&geometry);
                 let region = RegionId(s.at(4).below(table.regions().count() as u64) as u8);
@@ -302,15 +302,15 @@ mod tests {
                             |filled, opened| key(share(filled), opened),
                             is_out,
                         );
-                        let at_rest = view.iter().filter(|(block, row)| {
-                            let is_among = among == Among::All || row.holds_map;
-                            row.usage == SuperblockUse::Full
-                                && !row.leaving
+                        let at_rest = view.iter().filter(|(block, info)| {
+                            let is_among = among == Among::All || info.holds_map;
+                            info.usage == SuperblockUse::Full
+                                && !info.evacuating
                                 && is_among
                                 && !is_out(*block)
                         });
-                        let scanned = at_rest.filter_map(|(block, row)| {
-                            Some((key(share(Filled::of(row, &geometry)), row.opened)?, block))
+                        let scanned = at_rest.filter_map(|(block, info)| {
+                            Some((key(share(Filled::of(info, &geometry)), info.opened)?, block))
                         });
                         assert_eq!(
                             in_index,
@@ -324,7 +324,7 @@ mod tests {
                         }) += 1;
                     }
                 }
-                let newest = view.iter().map(|(_, row)| row.opened).max();
+                let newest = view.iter().map(|(_, info)| info.opened).max();
                 assert_eq!(
                     view.at_rest().newest(),
                     newest.unwrap_or(0),
@@ -344,13 +344,13 @@ mod tests {
         let slots = geometry.slots_per_superblock(CellMode::Qlc);
         let s = Stream::new(1).named("search");
         for block in 0..MANY {
-            let row = table.row_mut(SuperblockId(block));
-            row.usage = SuperblockUse::Full;
-            row.opened = 1 + u64::from(block.wrapping_mul(2_654_435_761) % MANY);
+            let info = table.info_mut(SuperblockId(block));
+            info.usage = SuperblockUse::Full;
+            info.opened = 1 + u64::from(block.wrapping_mul(2_654_435_761) % MANY);
             // The older a superblock, the more of it was overwritten.
-            let age = MANY - row.opened as u32;
+            let age = MANY - info.opened as u32;
             let garbage = slots * age / MANY / 4 + s.at(block.into()).below(8) as u32;
-            row.valid_slots = slots - garbage;
+            info.valid_slots = slots - garbage;
         }
         table.update_index(&geometry);
         let at_rest = table.all().at_rest();

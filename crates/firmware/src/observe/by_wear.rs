@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::groups::{Groups, Held};
-use super::superblock::{SuperblockRow, SuperblockUse};
+use super::superblock::{SuperblockInfo, SuperblockUse};
 
 /// The index of the superblocks of a region: P/E cycles by superblock, in the order of their numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,18 +36,18 @@ impl ByWear {
         }
     }
 
-    /// Superblock number `block` of these is as `row` says.
-    pub(super) fn look_at(&mut self, block: usize, row: &SuperblockRow) {
+    /// Superblock number `block` of these is as `info` says.
+    pub(super) fn look_at(&mut self, block: usize, info: &SuperblockInfo) {
         let if_some = |is_some: bool, held: u32| if is_some { held } else { Held::NONE };
         // The largest number is that of none.
-        let least = row.pe_cycles.min(u32::MAX - 1);
+        let least = info.pe_cycles.min(u32::MAX - 1);
         let most = from_the_most(least);
-        let is_free = row.usage == SuperblockUse::Free;
-        let is_at_rest = row.usage == SuperblockUse::Full && !row.leaving;
+        let is_free = info.usage == SuperblockUse::Free;
+        let is_at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
         self.free.set(block, if_some(is_free, least));
         self.free_worn.set(block, if_some(is_free, most));
         self.at_rest.set(block, if_some(is_at_rest, least));
-        let is_in_use = row.usage != SuperblockUse::Bad;
+        let is_in_use = info.usage != SuperblockUse::Bad;
         self.in_use_worn.set(block, if_some(is_in_use, most));
     }
 

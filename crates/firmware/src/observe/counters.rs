@@ -2,7 +2,7 @@
 
 use firstread_core::CellMode;
 
-use super::refused::Refused;
+use super::copy_refused::CopyRefused;
 use super::regions::{ENTRY_WAYS, MOST_REGIONS};
 use super::who::OWNERS;
 
@@ -200,12 +200,12 @@ counters! {
         /// cell first.
         slots_promoted[CellMode::ALL.len()]: Slots,
         /// Promotions refused, by reason, in the order of
-        /// [`Refused::ALL`].
-        promotions_refused[Refused::COUNT]: Slots,
+        /// [`CopyRefused::ALL`].
+        promotions_refused[CopyRefused::COUNT]: Slots,
         /// Slots rewritten in the drive's own mode after a host read, page by page.
         slots_refreshed: Slots,
-        /// Such rewrites refused, by reason, in the order of [`Refused::ALL`].
-        refreshes_refused[Refused::COUNT]: Slots,
+        /// Such rewrites refused, by reason, in the order of [`CopyRefused::ALL`].
+        refreshes_refused[CopyRefused::COUNT]: Slots,
         /// Superblocks emptied and erased because reads had disturbed them.
         superblocks_refreshed: Superblocks,
         /// Open superblocks that reads had disturbed, and that were therefore closed before they were full.
@@ -220,8 +220,8 @@ counters! {
         /// Slots written into a region that axis `area` declares, by the way of entry, in the order of the axis.
         slots_entered[ENTRY_WAYS]: Slots,
         /// Slots that belong in a region that axis `area` declares and were not written there, by reason, in the order of
-        /// [`Refused::ALL`].
-        entries_refused[Refused::COUNT]: Slots,
+        /// [`CopyRefused::ALL`].
+        entries_refused[CopyRefused::COUNT]: Slots,
         /// Slots not migrated into a declared region after a host read because the budget of migrations was spent.
         migrations_over_budget: Slots,
         /// Superblocks of a declared region that were emptied into the drive's own region, the oldest first, to make room.

@@ -11,7 +11,7 @@ use firstread_core::Geometry;
 
 use super::at_rest::AtRest;
 use super::by_wear::ByWear;
-use super::superblock::SuperblockRow;
+use super::superblock::SuperblockInfo;
 
 /// The index of the superblocks of a region.
 #[derive(Clone, Debug)]
@@ -44,20 +44,20 @@ impl Index {
         self.changed[at / 64] |= 1 << (at % 64);
     }
 
-    /// Looks at all changed superblocks anew; `rows` are the records of all superblocks of the index.
-    pub(super) fn update(&mut self, rows: &[SuperblockRow], geometry: &Geometry) {
+    /// Looks at all changed superblocks anew; `infos` are the records of all superblocks of the index.
+    pub(super) fn update(&mut self, infos: &[SuperblockInfo], geometry: &Geometry) {
         let mut has_order = true;
         for word in 0..self.changed.len() {
             let mut changed = core::mem::take(&mut self.changed[word]);
             while changed != 0 {
                 let block = word * 64 + changed.trailing_zeros() as usize;
                 changed &= changed - 1;
-                self.by_wear.look_at(block, &rows[block]);
-                has_order = has_order && self.at_rest.look_at(block, &rows[block], geometry);
+                self.by_wear.look_at(block, &infos[block]);
+                has_order = has_order && self.at_rest.look_at(block, &infos[block], geometry);
             }
         }
         if !has_order {
-            self.at_rest.make_anew(rows, geometry);
+            self.at_rest.make_anew(infos, geometry);
         }
     }
 
@@ -122,12 +122,12 @@ mod tests {
                 let s = s.at(3 + step);
                 for i in 0..s.at(0).below(u64::from(superblocks) + 1) {
                     let block = s.at(1).at(i).below(superblocks.into()) as u32;
-                    let (row, s) = (table.row_mut(SuperblockId(block)), s.at(2).at(i));
-                    row.usage = USES[s.at(0).below(5) as usize];
-                    row.mode = CellMode::ALL[s.at(1).below(4) as usize];
+                    let (info, s) = (table.info_mut(SuperblockId(block)), s.at(2).at(i));
+                    info.usage = USES[s.at(0).below(5) as usize];
+                    info.mode = CellMode::ALL[s.at(1).below(4) as usize];
                     // Few values, so that many are equal.
-                    row.pe_cycles = s.at(2).below(4) as u32;
-                    row.leaving = s.at(3).below(3) == 0;
+                    info.pe_cycles = s.at(2).below(4) as u32;
+                    info.evacuating = s.at(3).below(3) == 0;
                 }
                 table.update_index(&geometry);
                 let modes = CellMode::ALL.into_iter();
@@ -137,15 +137,15 @@ mod tests {
                 for region in table.regions() {
                     let view = table.in_region(region);
                     let of = |which: fn(SuperblockUse) -> bool| {
-                        view.iter().filter(move |(_, row)| which(row.usage))
+                        view.iter().filter(move |(_, info)| which(info.usage))
                     };
                     let free = || {
                         let free = of(|usage| usage == SuperblockUse::Free);
-                        free.filter(|(_, row)| modes.has(row.mode))
+                        free.filter(|(_, info)| modes.has(info.mode))
                     };
                     let first = free().next().map(|(block, _)| block);
                     assert_eq!(view.first_free(modes), first, "seed {seed} step {step}");
-                    let least = free().min_by_key(|(block, row)| (row.pe_cycles, block.0));
+                    let least = free().min_by_key(|(block, info)| (info.pe_cycles, block.0));
                     let least = least.map(|(block, _)| block);
                     assert_eq!(
                         view.least_worn_free(modes, None),
@@ -153,19 +153,20 @@ mod tests {
                         "seed {seed} step {step}"
                     );
                     let others = free().filter(|(block, _)| Some(*block) != least);
-                    let second = others.min_by_key(|(block, row)| (row.pe_cycles, block.0));
+                    let second = others.min_by_key(|(block, info)| (info.pe_cycles, block.0));
                     let second = second.map(|(block, _)| block);
                     assert_eq!(
                         view.least_worn_free(modes, least),
                         second,
                         "seed {seed} step {step}"
                     );
-                    let most = free().min_by_key(|(block, row)| (Reverse(row.pe_cycles), block.0));
+                    let most =
+                        free().min_by_key(|(block, info)| (Reverse(info.pe_cycles), block.0));
                     let most = most.map(|(block, _)| block);
                     assert_eq!(view.most_worn_free(modes), most, "seed {seed} step {step}");
                     let at_rest = of(|usage| usage == SuperblockUse::Full);
-                    let at_rest = at_rest.filter(|(_, row)| !row.leaving);
-                    let coldest = at_rest.min_by_key(|(block, row)| (row.pe_cycles, block.0));
+                    let at_rest = at_rest.filter(|(_, info)| !info.evacuating);
+                    let coldest = at_rest.min_by_key(|(block, info)| (info.pe_cycles, block.0));
                     let coldest = coldest.map(|(block, _)| block);
                     assert_eq!(
                         view.least_worn_at_rest(),
@@ -173,7 +174,8 @@ mod tests {
                         "seed {seed} step {step}"
                     );
                     let in_use = of(|usage| usage != SuperblockUse::Bad);
-                    let worn = in_use.min_by_key(|(block, row)| (Reverse(row.pe_cycles), block.0));
+                    let worn =
+                        in_use.min_by_key(|(block, info)| (Reverse(info.pe_cycles), block.0));
                     let worn = worn.map(|(block, _)| block);
                     assert_eq!(view.most_worn(), worn, "seed {seed} step {step}");
                     found += usize::from(second.is_some() && coldest.is_some());

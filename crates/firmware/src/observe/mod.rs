@@ -3,13 +3,13 @@
 
 mod at_rest;
 mod by_wear;
+mod copy_refused;
 mod counters;
 mod future;
 mod groups;
 mod heat;
 mod index;
 mod page_reads;
-mod refused;
 mod regions;
 mod superblock;
 mod superblocks;
@@ -17,14 +17,14 @@ mod who;
 
 pub(crate) use at_rest::Among;
 pub use at_rest::Filled;
+pub use copy_refused::CopyRefused;
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
-pub use refused::Refused;
 pub use regions::{ENTRY_WAYS, MOST_REGIONS, RegionId, RegionRow, Regions};
 pub(crate) use superblock::PoolId;
-pub use superblock::{SuperblockRow, SuperblockUse};
-pub use superblocks::{Room, SuperblockTable, SuperblockView};
+pub use superblock::{SuperblockInfo, SuperblockUse};
+pub use superblocks::{PhysicalCapacity, SuperblockTable, SuperblockView};
 pub use who::{ModeSet, OWNERS, Owner, StreamBuffer, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};

@@ -28,7 +28,7 @@ pub(crate) struct PoolId(pub(crate) u8);
 /// One superblock. The record fills one cache line, because every read looks at a different record.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub struct SuperblockRow {
+pub struct SuperblockInfo {
     /// State of the superblock.
     pub usage: SuperblockUse,
     /// Cell mode since the last erase.
@@ -53,7 +53,7 @@ pub struct SuperblockRow {
     /// Reads queued or in flight. The superblock is not erased before they have ended.
     pub pins: u32,
     /// Whether its data are being moved away. It is erased or retired once they are gone.
-    pub leaving: bool,
+    pub evacuating: bool,
     /// Whether a program in it has failed. It will be retired instead of erased.
     pub failed: bool,
     /// Whether part of a wordline, data or parity, was left unprogrammed since the erase. Its stripes cannot
@@ -67,9 +67,9 @@ pub struct SuperblockRow {
     pub(crate) pool: PoolId,
 }
 
-const _: () = assert!(size_of::<SuperblockRow>() == 64);
+const _: () = assert!(size_of::<SuperblockInfo>() == 64);
 
-impl SuperblockRow {
+impl SuperblockInfo {
     /// An erase has ended, or has broken off, that ends a cycle in the mode before it.
     pub(crate) fn wear(&mut self, by: CycleDamage) {
         let before = Damage {

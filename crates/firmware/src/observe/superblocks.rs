@@ -10,12 +10,12 @@ use super::at_rest::AtRest;
 use super::index::Index;
 use super::page_reads::ReadCtx;
 use super::regions::{MOST_REGIONS, RegionId, Regions};
-use super::superblock::{PoolId, SuperblockRow, SuperblockUse};
+use super::superblock::{PoolId, SuperblockInfo, SuperblockUse};
 use super::who::ModeSet;
 
 /// What superblocks hold, each in its cell mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Room {
+pub struct PhysicalCapacity {
     /// Slots of all superblocks that are not retired.
     pub slots: u64,
     /// Slots that they hold less than in the mode that they started in.
@@ -25,7 +25,7 @@ pub struct Room {
 /// Superblocks that a scheme sees and chooses from: all of a drive, or those of a part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct SuperblockView<'a> {
-    rows: &'a [SuperblockRow],
+    infos: &'a [SuperblockInfo],
     /// Number of the first one.
     first: u32,
     /// The index, where these are all superblocks of a region.
@@ -35,24 +35,24 @@ pub struct SuperblockView<'a> {
 impl<'a> SuperblockView<'a> {
     /// Number of superblocks.
     pub fn len(&self) -> u32 {
-        self.rows.len() as u32
+        self.infos.len() as u32
     }
     /// Whether there are no superblocks.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.infos.is_empty()
     }
     /// The `i`-th superblock.
     pub fn nth(&self, i: u32) -> SuperblockId {
         SuperblockId(self.first + i)
     }
     /// The record of `block`, which is one of them.
-    pub fn row(&self, block: SuperblockId) -> &'a SuperblockRow {
-        &self.rows[(block.0 - self.first) as usize]
+    pub fn info(&self, block: SuperblockId) -> &'a SuperblockInfo {
+        &self.infos[(block.0 - self.first) as usize]
     }
     /// The superblocks with their records.
-    pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> + use<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockInfo)> + use<'a> {
         let ids = (self.first..).map(SuperblockId);
-        ids.zip(self.rows)
+        ids.zip(self.infos)
     }
     /// Whether `block` is one of them.
     pub fn has(&self, block: SuperblockId) -> bool {
@@ -71,7 +71,7 @@ impl<'a> SuperblockView<'a> {
     }
     /// The free one of the lowest number, in one of `modes`.
     pub fn first_free(&self, modes: ModeSet) -> Option<SuperblockId> {
-        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        let is_in = |i: usize| modes.has(self.infos[i].mode);
         self.numbered(self.index().by_wear().first_free(is_in))
     }
     /// The free one in one of `modes` with the fewest P/E cycles, `but` for one.
@@ -80,12 +80,12 @@ impl<'a> SuperblockView<'a> {
         modes: ModeSet,
         but: Option<SuperblockId>,
     ) -> Option<SuperblockId> {
-        let is_in = |i: usize| modes.has(self.rows[i].mode) && Some(self.nth(i as u32)) != but;
+        let is_in = |i: usize| modes.has(self.infos[i].mode) && Some(self.nth(i as u32)) != but;
         self.numbered(self.index().by_wear().least_worn_free(is_in))
     }
     /// The free one in one of `modes` with the most P/E cycles.
     pub fn most_worn_free(&self, modes: ModeSet) -> Option<SuperblockId> {
-        let is_in = |i: usize| modes.has(self.rows[i].mode);
+        let is_in = |i: usize| modes.has(self.infos[i].mode);
         self.numbered(self.index().by_wear().most_worn_free(is_in))
     }
     /// The one at rest with the fewest P/E cycles.
@@ -104,12 +104,12 @@ impl<'a> SuperblockView<'a> {
 /// The table of superblocks.
 #[derive(Clone, Debug)]
 pub struct SuperblockTable {
-    rows: Box<[SuperblockRow]>,
+    infos: Box<[SuperblockInfo]>,
     /// The mode that they started in.
     mode: CellMode,
     regions: Regions,
-    /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
-    worst: Room,
+    /// The least capacity and the most that was lost, since [`SuperblockTable::watch_capacity`].
+    worst: PhysicalCapacity,
     /// An index for each region.
     indexes: [Index; MOST_REGIONS],
 }
@@ -122,7 +122,7 @@ fn indexes(regions: Regions) -> [Index; MOST_REGIONS] {
 impl SuperblockTable {
     /// A table of `blocks` free superblocks in `mode`.
     pub fn new(blocks: u32, mode: CellMode) -> SuperblockTable {
-        let row = SuperblockRow {
+        let info = SuperblockInfo {
             usage: SuperblockUse::Free,
             mode,
             mode_before: mode,
@@ -134,7 +134,7 @@ impl SuperblockTable {
             opened: 0,
             closed: None,
             pins: 0,
-            leaving: false,
+            evacuating: false,
             failed: false,
             stripe_broken: false,
             holds_map: false,
@@ -142,10 +142,10 @@ impl SuperblockTable {
             pool: PoolId(0),
         };
         SuperblockTable {
-            rows: vec![row; blocks as usize].into_boxed_slice(),
+            infos: vec![info; blocks as usize].into_boxed_slice(),
             mode,
             regions: Regions::new(blocks, None),
-            worst: Room::default(),
+            worst: PhysicalCapacity::default(),
             indexes: indexes(Regions::new(blocks, None)),
         }
     }
@@ -156,10 +156,10 @@ impl SuperblockTable {
         self.indexes = indexes(regions);
     }
 
-    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their room. The regions stay: those of
+    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their capacity. The regions stay: those of
     /// `dumped` may be of another scheme of axis `area`.
     pub(crate) fn take_over(&mut self, dumped: SuperblockTable) {
-        (self.rows, self.worst) = (dumped.rows, dumped.worst);
+        (self.infos, self.worst) = (dumped.infos, dumped.worst);
         (0..self.len()).for_each(|block| self.mark(block));
     }
 
@@ -199,34 +199,34 @@ impl SuperblockTable {
         }
     }
 
-    /// The room of superblocks that hold `slots_of` slots in each mode.
-    pub fn room(&self, slots_of: impl Fn(CellMode) -> u32) -> Room {
+    /// The capacity of superblocks that hold `slots_of` slots in each mode.
+    pub fn capacity(&self, slots_of: impl Fn(CellMode) -> u32) -> PhysicalCapacity {
         let own = u64::from(slots_of(self.mode));
-        let mut room = Room::default();
-        for (_, row) in self.iter() {
-            if row.usage != SuperblockUse::Bad {
-                let slots = u64::from(slots_of(row.mode));
-                room.slots += slots;
-                room.lost_slots += own.saturating_sub(slots);
+        let mut capacity = PhysicalCapacity::default();
+        for (_, info) in self.iter() {
+            if info.usage != SuperblockUse::Bad {
+                let slots = u64::from(slots_of(info.mode));
+                capacity.slots += slots;
+                capacity.lost_slots += own.saturating_sub(slots);
             }
         }
-        room
+        capacity
     }
 
-    /// From now on [`SuperblockTable::worst_room`] begins anew.
-    pub fn watch_room(&mut self, slots_of: impl Fn(CellMode) -> u32) {
-        self.worst = self.room(slots_of);
+    /// From now on [`SuperblockTable::worst_capacity`] begins anew.
+    pub fn watch_capacity(&mut self, slots_of: impl Fn(CellMode) -> u32) {
+        self.worst = self.capacity(slots_of);
     }
 
     /// Superblocks have changed their modes or were retired.
-    pub(crate) fn note_room(&mut self, slots_of: impl Fn(CellMode) -> u32) {
-        let room = self.room(slots_of);
-        self.worst.slots = self.worst.slots.min(room.slots);
-        self.worst.lost_slots = self.worst.lost_slots.max(room.lost_slots);
+    pub(crate) fn note_capacity(&mut self, slots_of: impl Fn(CellMode) -> u32) {
+        let capacity = self.capacity(slots_of);
+        self.worst.slots = self.worst.slots.min(capacity.slots);
+        self.worst.lost_slots = self.worst.lost_slots.max(capacity.lost_slots);
     }
 
-    /// The least room that there was at any time, and the most that was lost at any time.
-    pub fn worst_room(&self) -> Room {
+    /// The least capacity that there was at any time, and the most that was lost at any time.
+    pub fn worst_capacity(&self) -> PhysicalCapacity {
         self.worst
     }
 
@@ -241,7 +241,7 @@ impl SuperblockTable {
     /// Superblocks with the numbers `range`, without an index.
     fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
         SuperblockView {
-            rows: &self.rows[range.start as usize..range.end as usize],
+            infos: &self.infos[range.start as usize..range.end as usize],
             first: range.start,
             index: None,
         }
@@ -249,67 +249,67 @@ impl SuperblockTable {
 
     /// Number of superblocks.
     pub fn len(&self) -> u32 {
-        self.rows.len() as u32
+        self.infos.len() as u32
     }
     /// Whether there are no superblocks.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.infos.is_empty()
     }
     /// The record of `block`.
-    pub fn row(&self, block: SuperblockId) -> &SuperblockRow {
-        &self.rows[block.0 as usize]
+    pub fn info(&self, block: SuperblockId) -> &SuperblockInfo {
+        &self.infos[block.0 as usize]
     }
     /// What is known at `now` of multi-plane page `at`, which is about to be read.
     #[inline]
     pub(crate) fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
-        let row = self.row(at.block);
+        let info = self.info(at.block);
         ReadCtx {
             now,
             at,
-            mode: row.mode,
-            pe_cycles: row.pe_cycles,
-            age: now.since(row.programmed_at),
+            mode: info.mode,
+            pe_cycles: info.pe_cycles,
+            age: now.since(info.programmed_at),
         }
     }
     /// Whether `block` is full and still holds the data that were programmed at `programmed_at`.
     pub fn still_holds(&self, block: SuperblockId, programmed_at: Ns) -> bool {
-        let row = self.row(block);
-        row.usage == SuperblockUse::Full && row.programmed_at == programmed_at
+        let info = self.info(block);
+        info.usage == SuperblockUse::Full && info.programmed_at == programmed_at
     }
     /// The record of `block`, mutable.
     #[inline]
-    pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+    pub fn info_mut(&mut self, block: SuperblockId) -> &mut SuperblockInfo {
         self.mark(block.0);
-        &mut self.rows[block.0 as usize]
+        &mut self.infos[block.0 as usize]
     }
     /// The record of `block`, mutable, without a mark for the index: how a forgotten mark is tested.
     #[cfg(test)]
-    pub(crate) fn unmarked_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
-        &mut self.rows[block.0 as usize]
+    pub(crate) fn unmarked_mut(&mut self, block: SuperblockId) -> &mut SuperblockInfo {
+        &mut self.infos[block.0 as usize]
     }
     /// A multi-plane page of `block` is sensed.
     #[inline]
     pub(crate) fn count_read(&mut self, block: SuperblockId) {
-        self.rows[block.0 as usize].reads += 1;
+        self.infos[block.0 as usize].reads += 1;
     }
     /// A read of `block` is queued.
     #[inline]
     pub(crate) fn pin(&mut self, block: SuperblockId) {
-        self.rows[block.0 as usize].pins += 1;
+        self.infos[block.0 as usize].pins += 1;
     }
     /// A read of `block` has ended. Returns the record.
     #[inline]
-    pub(crate) fn unpin(&mut self, block: SuperblockId) -> &SuperblockRow {
-        let row = &mut self.rows[block.0 as usize];
-        row.pins -= 1;
-        row
+    pub(crate) fn unpin(&mut self, block: SuperblockId) -> &SuperblockInfo {
+        let info = &mut self.infos[block.0 as usize];
+        info.pins -= 1;
+        info
     }
     /// Makes searches for superblocks see all changes, on a drive of `geometry`.
     pub fn update_index(&mut self, geometry: &Geometry) {
         for region in self.regions.ids() {
             let numbers = self.regions.numbers(region);
-            let rows = &self.rows[numbers.start as usize..numbers.end as usize];
-            self.indexes[region.index()].update(rows, geometry);
+            let infos = &self.infos[numbers.start as usize..numbers.end as usize];
+            self.indexes[region.index()].update(infos, geometry);
         }
     }
     /// Whether the index, once it is updated, has what the records say. For tests: in time and memory proportional to the
@@ -325,15 +325,15 @@ impl SuperblockTable {
             .all(|(one, other)| one.has_the_same(other))
     }
     /// All superblocks with their records.
-    pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {
-        self.rows
+    pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockInfo)> {
+        self.infos
             .iter()
             .enumerate()
-            .map(|(i, row)| (SuperblockId(i as u32), row))
+            .map(|(i, info)| (SuperblockId(i as u32), info))
     }
     /// Superblocks that hold data, with their records.
-    pub fn with_data(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {
+    pub fn with_data(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockInfo)> {
         self.iter()
-            .filter(|(_, row)| matches!(row.usage, SuperblockUse::Open | SuperblockUse::Full))
+            .filter(|(_, info)| matches!(info.usage, SuperblockUse::Open | SuperblockUse::Full))
     }
 }

@@ -21,7 +21,7 @@ impl StreamId {
 pub(crate) enum Writer {
     /// The host.
     Host,
-    /// Relocation, with data that it moves: the rest of the stream's superblock is room for moves.
+    /// Relocation, with data that it moves: the rest of the stream's superblock is headroom.
     Mover,
     /// Copies of pages that the host has read, and all data of a region that a scheme declares.
     Copy,
@@ -109,9 +109,9 @@ impl StreamRow {
 pub struct StreamBuffer {
     /// Key of the stream in results.
     pub name: &'static str,
-    /// Lines: wordlines over all dies.
-    pub lines: u32,
-    /// Slot buffers of these lines.
+    /// Superwordlines: wordlines over all dies.
+    pub superwordlines: u32,
+    /// Slot buffers of these superwordlines.
     pub slots: u32,
 }
 

@@ -123,7 +123,7 @@ impl ByMode<AnyReadLevels> {
         is_on: bool,
     ) {
         self.own.on_block(now, block, blocks);
-        let mode = blocks.row(block).mode;
+        let mode = blocks.info(block).mode;
         for other in &mut self.others {
             if other.has_started {
                 other.scheme.on_block(now, block, blocks);
@@ -164,7 +164,7 @@ impl Other<AnyReadLevels> {
 
     /// Whether a superblock in this mode holds data.
     fn is_used(&self, blocks: &SuperblockTable) -> bool {
-        blocks.with_data().any(|(_, row)| row.mode == self.mode)
+        blocks.with_data().any(|(_, info)| info.mode == self.mode)
     }
 }
 

@@ -31,7 +31,7 @@ impl Read {
         // then, and one parity restores one.
         if !shared.config.geometry.stripe_parity
             || shared.jobs[job].purpose == Purpose::Rebuild
-            || shared.blocks.row(at.block).stripe_broken
+            || shared.blocks.info(at.block).stripe_broken
         {
             return false;
         }
@@ -59,7 +59,7 @@ impl Read {
         let next = shared.jobs[job].link;
         self.rebuilds = Rebuilds {
             job,
-            rows_left: dies - 1,
+            mp_pages_left: dies - 1,
             lost: 0,
             first: next,
             last: match next {
@@ -72,15 +72,15 @@ impl Read {
             (job.at, job.wanted, job.priority)
         };
         for die in (0..dies).map(DieId).filter(|die| *die != at.die) {
-            let row = shared
+            let page_job = shared
                 .jobs
                 .take()
-                .expect("a job is reserved for every row of one rebuild");
+                .expect("a job is reserved for every page of one rebuild");
             let at = PageAddr { die, ..at };
             shared.counters.rebuild_reads += 1;
             self.start(
                 now,
-                row,
+                page_job,
                 Purpose::Rebuild,
                 priority,
                 at,
@@ -93,19 +93,19 @@ impl Read {
 
     /// A page of the stripe has been read, except for codewords `failed`. If this was the last page, returns
     /// the read that was rebuilt and the codewords that are lost.
-    pub(crate) fn rebuild_row_read(
+    pub(crate) fn rebuild_mp_page_read(
         &mut self,
         now: Ns,
-        row: u32,
+        page_job: u32,
         failed: u64,
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> Option<(u32, u64)> {
-        shared.jobs.release(row);
+        shared.jobs.release(page_job);
         let current = &mut self.rebuilds;
         current.lost |= failed;
-        current.rows_left -= 1;
-        if current.rows_left > 0 {
+        current.mp_pages_left -= 1;
+        if current.mp_pages_left > 0 {
             return None;
         }
         let (job, lost) = (current.job, current.lost);

@@ -8,7 +8,7 @@ pub(crate) struct Rebuilds {
     /// The read whose codewords are rebuilt.
     pub(super) job: u32,
     /// Pages of the stripe whose reads have not ended.
-    pub(super) rows_left: u16,
+    pub(super) mp_pages_left: u16,
     /// Codewords that failed in another page of the stripe too.
     pub(super) lost: u64,
     /// Reads that wait, linked from the first to the last.
@@ -20,7 +20,7 @@ impl Default for Rebuilds {
     fn default() -> Rebuilds {
         Rebuilds {
             job: NO_JOB,
-            rows_left: 0,
+            mp_pages_left: 0,
             lost: 0,
             first: NO_JOB,
             last: NO_JOB,

@@ -112,7 +112,7 @@ impl<M: Arena> Firmware<M> {
         let at = store.shared.jobs[job].at;
         // While a write buffer holds the wordline, some die has not programmed its part, so there is no stripe yet to
         // rebuild from. Placement alone knows.
-        !store.place.holds_line(at.block, at.wordline)
+        !store.place.holds_superwordline(at.block, at.wordline)
             && store
                 .read
                 .rebuild(now, job, failed, &mut store.shared, ports)
@@ -122,7 +122,7 @@ impl<M: Arena> Firmware<M> {
     /// a rebuild needed, the rebuilt read ends with it.
     #[inline(always)] // Its only caller is on the path of every request.
     fn read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
-        let (mut job, mut failed, mut row) = (job, failed, None);
+        let (mut job, mut failed, mut rebuilt_from) = (job, failed, None);
         loop {
             let shared = &mut self.lower.store.shared;
             if let Purpose::Move { .. } = shared.jobs[job].purpose {
@@ -137,10 +137,10 @@ impl<M: Arena> Firmware<M> {
                 self.read_left(now, last, ports);
                 break;
             };
-            row = Some(last);
+            rebuilt_from = Some(last);
             (job, failed) = anew;
         }
-        if let Some(last) = row {
+        if let Some(last) = rebuilt_from {
             self.read_left(now, last, ports);
         }
     }
@@ -155,13 +155,13 @@ impl<M: Arena> Firmware<M> {
         failed: u64,
         ports: &mut impl Out,
     ) -> Option<(u32, u64)> {
-        if failed == 0 && self.relocate.row_read(now, job, &mut self.lower, ports) {
+        if failed == 0 && self.relocate.mp_page_read(now, job, &mut self.lower, ports) {
             self.advance_all(now, ports);
         }
         let store = &mut self.lower.store;
         match store.shared.jobs[job].purpose {
             Purpose::HostRead { .. } => {
-                self.host.row_read(now, job, failed, store, ports);
+                self.host.mp_page_read(now, job, failed, store, ports);
                 self.resume_reads(now, ports);
             }
             Purpose::SharedRead => {
@@ -177,7 +177,7 @@ impl<M: Arena> Firmware<M> {
             }
             Purpose::Merge { merge, .. } => {
                 self.host
-                    .merge_row_read(merge, job, failed == 0, &mut store.shared, ports);
+                    .merge_mp_page_read(merge, job, failed == 0, &mut store.shared, ports);
                 self.resume_merges(now, ports);
             }
             Purpose::MapRead { .. } => self.map_page_decoded(now, job, failed == 0, ports),
@@ -189,7 +189,7 @@ impl<M: Arena> Firmware<M> {
             }
             Purpose::Rebuild => {
                 let (read, shared) = (&mut store.read, &mut store.shared);
-                return read.rebuild_row_read(now, job, failed, shared, ports);
+                return read.rebuild_mp_page_read(now, job, failed, shared, ports);
             }
             purpose => unreachable!("{purpose:?} decodes nothing"),
         }
@@ -213,14 +213,14 @@ impl<M: Arena> Firmware<M> {
     /// The map page that `job` read has been decoded. Commands that waited for it continue.
     fn map_page_decoded(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
         let store = &mut self.lower.store;
-        let mut waiter = self.lower.pager.map_read(now, job, ok, store, ports);
+        let mut waiter = self.lower.map_cache.map_read(now, job, ok, store, ports);
         while let Some(id) = waiter {
-            waiter = self.lower.pager.goes_on(now, id, ports);
+            waiter = self.lower.map_cache.goes_on(now, id, ports);
             self.go_on(now, id, ports);
         }
-        for _ in 0..self.lower.pager.stalled() {
-            if let Some(id) = self.lower.pager.next_stalled() {
-                self.lower.pager.goes_on(now, id, ports);
+        for _ in 0..self.lower.map_cache.stalled() {
+            if let Some(id) = self.lower.map_cache.next_stalled() {
+                self.lower.map_cache.goes_on(now, id, ports);
                 self.go_on(now, id, ports);
             }
         }
@@ -299,8 +299,8 @@ impl<M: Arena> Firmware<M> {
     /// Continues blocked writes and trims in order, as far as possible, and pads for commands that wait until their
     /// data are programmed.
     pub(crate) fn resume_writes(&mut self, now: Ns, ports: &mut impl Out) {
-        if self.lower.pager.is_on() {
-            (self.lower.pager).merge_map(now, &mut self.lower.store, ports);
+        if self.lower.map_cache.is_on() {
+            (self.lower.map_cache).merge_map(now, &mut self.lower.store, ports);
         }
         self.write_stalled(now, ports);
         self.pad_for_waiting(now, ports);

@@ -5,7 +5,7 @@ use firstread_core::{Arena, Lpn, Ns, Ports, Spare};
 
 use crate::Firmware;
 use crate::ftl::map::Table;
-use crate::ftl::{Recovering, Recovery, pager, place, relocate};
+use crate::ftl::{Recovering, Recovery, map_cache, place, relocate};
 use crate::log::Record;
 use crate::observe::{Counters, SuperblockTable};
 use crate::read;
@@ -19,7 +19,7 @@ pub struct Dump<M> {
     /// map, and the directory has no other places.
     table: Table<M>,
     /// Changed map entries, if the map lies on flash.
-    pager: pager::Pager,
+    map_cache: map_cache::MapCache,
     /// The superblock table, without valid-slot counts and without pins.
     blocks: SuperblockTable,
     place: place::Dumped,
@@ -53,17 +53,18 @@ impl<M: Arena> Firmware<M> {
             probing: self.lower.store.read.is_probing(),
             ..Recovery::default()
         };
-        let (mut pager, store) = (self.lower.pager, self.lower.store);
+        let (mut map_cache, store) = (self.lower.map_cache, self.lower.store);
         let (mut table, mut place, mut shared) = (store.table, store.place, store.shared);
         let codewords = shared.config.geometry.codewords_per_slot();
         shared.counters.front.ahead_wasted += self.host.cut(&shared.jobs, codewords);
-        recovery.lost_slots = place.lose_unsafe(&mut table, ports, |lpn, of| pager.change(lpn, of));
+        recovery.lost_slots =
+            place.lose_unsafe(&mut table, ports, |lpn, of| map_cache.change(lpn, of));
         recovery.torn_programs = place.cut(&mut shared, ports);
         recovery.count_reads(&shared.jobs);
         recovery.waiting_programs = place.waiting_programs();
-        if pager.is_on() {
+        if map_cache.is_on() {
             table.directory.forget_places();
-            recovery.dumped_map_pages = pager.cut();
+            recovery.dumped_map_pages = map_cache.cut();
         } else {
             debug_assert!(table.map.has_room(1), "the overlay is short");
             table.map.forget_places();
@@ -71,7 +72,7 @@ impl<M: Arena> Firmware<M> {
         place.forget_counts(&mut shared);
         Dump {
             table,
-            pager,
+            map_cache,
             blocks: shared.blocks,
             place: place.dump(),
             relocate: self.relocate.dump(),
@@ -90,7 +91,7 @@ impl<M: Arena> Firmware<M> {
         store.shared.counters = dump.counters;
         store.place.take_dumped(dump.place, &mut store.shared);
         store.read.take_dumped(dump.read);
-        (store.table, self.lower.pager) = (dump.table, dump.pager);
+        (store.table, self.lower.map_cache) = (dump.table, dump.map_cache);
         self.relocate.take_dumped(dump.relocate);
         Recovering::new(dump.recovery)
     }

@@ -22,21 +22,21 @@ pub(crate) const NO_JOB: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     Free,
-    /// A host read of slots `first` to `first + slots` of command `id`. They lie from index `row_slot` of the
+    /// A host read of slots `first` to `first + slots` of command `id`. They lie from index `mp_page_slot` of the
     /// multi-plane page on. The host asked for `bytes` of them.
     HostRead {
         id: CommandId,
         first: u32,
         slots: u8,
-        row_slot: u8,
+        mp_page_slot: u8,
         bytes: u32,
     },
     /// A read of a multi-plane page that several host commands wait for, each of them with a job of its own.
     SharedRead,
-    /// A read of the last version of the slot with index `row_slot`, which host writes change in part.
+    /// A read of the last version of the slot with index `mp_page_slot`, which host writes change in part.
     Merge {
         merge: u32,
-        row_slot: u8,
+        mp_page_slot: u8,
     },
     /// A read of slots to be moved, one bit each. The data of the slots in `lost` could not be read. A page
     /// moves `alone` if its move was requested separately.
@@ -60,12 +60,12 @@ pub(crate) enum Purpose {
     },
     /// A read of a multi-plane page in order to rebuild another one of its stripe.
     Rebuild,
-    /// The program of a die's part of a wordline: ring line `line` of the write buffer of `stream`. The data
+    /// The program of a die's part of a wordline: superwordline `superwordline` of the write buffer of `stream`. The data
     /// begin at `buf`.
     Program {
         stream: StreamId,
         class: OpClass,
-        line: u8,
+        superwordline: u8,
         buf: Buf,
     },
     /// The erase of a die's part of a superblock.
@@ -225,12 +225,12 @@ pub(crate) struct Jobs {
     /// background reads never wait for a host read to end.
     reads_left: u32,
     /// Slots of a multi-plane page: the slot buffers of a job.
-    slots_per_row: u32,
+    slots_per_mp_page: u32,
 }
 
 impl Jobs {
-    /// For `reads` host reads and `reserve` other operations, with `slots_per_row` slot buffers each.
-    pub(crate) fn new(reads: u32, reserve: u32, slots_per_row: u32) -> Jobs {
+    /// For `reads` host reads and `reserve` other operations, with `slots_per_mp_page` slot buffers each.
+    pub(crate) fn new(reads: u32, reserve: u32, slots_per_mp_page: u32) -> Jobs {
         let count = reads + reserve;
         let job = |i: u32| Job {
             link: if i + 1 == count { NO_JOB } else { i + 1 },
@@ -264,7 +264,7 @@ impl Jobs {
             retry_state: alloc::vec![retry_state; count as usize].into_boxed_slice(),
             free: 0,
             reads_left: reads,
-            slots_per_row,
+            slots_per_mp_page,
         }
     }
 
@@ -287,7 +287,7 @@ impl Jobs {
     /// First slot buffer of `job`.
     #[inline]
     pub(crate) fn buffer(&self, job: u32) -> Buf {
-        Buf(job * self.slots_per_row)
+        Buf(job * self.slots_per_mp_page)
     }
 
     /// The tag of the step of `job` whose outcome comes next, or with `after` that of the step behind it.

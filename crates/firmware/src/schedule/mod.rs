@@ -135,7 +135,7 @@ impl Schedule {
                     wordline,
                     buf,
                 };
-                let takes = self.change_times.program(blocks.row(block).mode);
+                let takes = self.change_times.program(blocks.info(block).mode);
                 (class, kind, takes)
             }
             Purpose::Erase { mode } => {

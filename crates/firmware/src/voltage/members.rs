@@ -8,7 +8,7 @@ use firstread_core::voltage::BlockGroups;
 use firstread_core::{CellMode, Ns, SuperblockId};
 
 use super::groups::GroupSet;
-use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{SuperblockInfo, SuperblockTable, SuperblockUse};
 
 /// In no group: the superblock has no data, or a cell mode that the tables are not made for.
 const NONE: u8 = u8::MAX;
@@ -92,8 +92,8 @@ impl Members {
     pub fn update(&mut self, now: Ns, groups: &BlockGroups, blocks: &SuperblockTable) -> GroupSet {
         let mut entered = GroupSet::EMPTY;
         self.next_crossing = Ns::MAX;
-        for (block, row) in blocks.iter() {
-            if let Some(group) = self.assign(now, block, row, groups) {
+        for (block, info) in blocks.iter() {
+            if let Some(group) = self.assign(now, block, info, groups) {
                 entered.insert(group);
             }
         }
@@ -115,29 +115,30 @@ impl Members {
         if let Some(note) = self.notes.get_mut(block.0 as usize) {
             *note = Note::EMPTY;
         }
-        self.assign(now, block, blocks.row(block), groups)
+        self.assign(now, block, blocks.info(block), groups)
     }
 
     fn assign(
         &mut self,
         now: Ns,
         block: SuperblockId,
-        row: &SuperblockRow,
+        info: &SuperblockInfo,
         groups: &BlockGroups,
     ) -> Option<u8> {
         let note = self.notes.get_mut(block.0 as usize)?;
-        if matches!(row.usage, SuperblockUse::Free | SuperblockUse::Bad) || row.mode != self.mode {
+        if matches!(info.usage, SuperblockUse::Free | SuperblockUse::Bad) || info.mode != self.mode
+        {
             *note = Note::EMPTY;
             return None;
         }
-        let bin = groups.retention_bin(now.since(row.programmed_at));
+        let bin = groups.retention_bin(now.since(info.programmed_at));
         if bin + 1 < groups.retention_bins {
             let edge = groups.edges[bin as usize + 1];
             self.next_crossing = self
                 .next_crossing
-                .min(row.programmed_at.saturating_add(edge));
+                .min(info.programmed_at.saturating_add(edge));
         }
-        let group = groups.pe_bin(row.pe_cycles) * groups.retention_bins + bin;
+        let group = groups.pe_bin(info.pe_cycles) * groups.retention_bins + bin;
         let moved = note.group != group;
         note.group = group;
         moved.then_some(group)

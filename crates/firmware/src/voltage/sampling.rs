@@ -113,8 +113,8 @@ impl Sampler {
         blocks: &SuperblockTable,
     ) -> Option<Sample> {
         let eligible = || {
-            blocks.iter().filter(|(id, row)| {
-                row.usage == SuperblockUse::Full && members.group(*id) == Some(group)
+            blocks.iter().filter(|(id, info)| {
+                info.usage == SuperblockUse::Full && members.group(*id) == Some(group)
             })
         };
         let there = eligible().count() as u64;
@@ -127,10 +127,10 @@ impl Sampler {
         let wanted = (self.blocks as u64).min(there);
         let mut sample = Sample::default();
         // Selection sampling: each superblock is taken with probability (still wanted / still left).
-        for (i, (block, row)) in eligible().enumerate() {
+        for (i, (block, info)) in eligible().enumerate() {
             let left = there - i as u64;
             if stream.at(i as u64).below(left) < wanted - sample.len as u64 {
-                let programmed_at = row.programmed_at;
+                let programmed_at = info.programmed_at;
                 sample.blocks[sample.len as usize] = Sampled {
                     block,
                     programmed_at,

@@ -93,12 +93,12 @@ fn measure(victim: &str, used: f64) -> Measured {
         }
         if i >= settle && i % 97 == 0 {
             let blocks = drive.firmware.blocks().iter();
-            let of_full = blocks.filter(|(_, row)| row.usage == SuperblockUse::Full);
+            let of_full = blocks.filter(|(_, info)| info.usage == SuperblockUse::Full);
             let mut emptiest = per_block;
-            for (_, row) in of_full {
+            for (_, info) in of_full {
                 full += 1;
-                valid += row.valid_slots as u64;
-                emptiest = emptiest.min(row.valid_slots);
+                valid += info.valid_slots as u64;
+                emptiest = emptiest.min(info.valid_slots);
             }
             least += u64::from((per_block - emptiest).div_ceil(16).max(1));
             looks += 1;

@@ -38,9 +38,9 @@ fn blocks(pe_cycles: [u32; 2], valid: [u32; 2]) -> SuperblockTable {
     table.divide(Regions::new(100, [80]));
     for block in (0..100).map(SuperblockId) {
         let area = table.region_of(block).index();
-        let row = table.row_mut(block);
-        row.usage = SuperblockUse::Full;
-        (row.pe_cycles, row.valid_slots) = (pe_cycles[area], valid[area]);
+        let info = table.info_mut(block);
+        info.usage = SuperblockUse::Full;
+        (info.pe_cycles, info.valid_slots) = (pe_cycles[area], valid[area]);
     }
     table
 }
@@ -332,8 +332,8 @@ fn formula_retired_superblocks_do_not_make_the_low_area_emptier() {
     let spills = |valid: [u32; 2]| {
         let mut table = blocks([0, 0], valid);
         for block in (88..100).map(SuperblockId) {
-            let row = table.row_mut(block);
-            (row.usage, row.valid_slots) = (SuperblockUse::Bad, 0);
+            let info = table.info_mut(block);
+            (info.usage, info.valid_slots) = (SuperblockUse::Bad, 0);
         }
         let mut scheme = scheme("differential", &[]);
         scheme.look(&table);
@@ -410,7 +410,7 @@ fn formula_the_oracle_plans_without_retired_superblocks() {
     let belongs = |retired: u32| {
         let mut table = blocks([0, 0], [0, 0]);
         for block in (100 - retired..100).map(SuperblockId) {
-            table.row_mut(block).usage = SuperblockUse::Bad;
+            table.info_mut(block).usage = SuperblockUse::Bad;
         }
         let mut oracle = scheme("clairvoyant", &[]);
         oracle.look(&table);

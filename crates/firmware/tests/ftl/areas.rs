@@ -5,7 +5,7 @@ use firstread_core::{CellMode, HostOp, Lpn, Status, Stream};
 use firstread_faulty_flash::{Faults, FaultyDrive, TrialEnd, When, geometry};
 use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{
-    Counters, ENTRY_WAYS, Refused, RegionId, SuperblockRow, SuperblockUse,
+    CopyRefused, Counters, ENTRY_WAYS, RegionId, SuperblockInfo, SuperblockUse,
 };
 use firstread_firmware::policy::area::{AXIS, Entry, HIGH, LOW};
 use proptest::prelude::*;
@@ -107,7 +107,12 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
     let counters = drive.firmware.counters().clone();
     let last = counters.since(&before);
     let wear = |area: RegionId| {
-        let pe = || blocks.in_region(area).iter().map(|(_, row)| row.pe_cycles);
+        let pe = || {
+            blocks
+                .in_region(area)
+                .iter()
+                .map(|(_, info)| info.pe_cycles)
+        };
         let spread = pe().max().unwrap_or(0) - pe().min().unwrap_or(0);
         let count = f64::from(blocks.in_region(area).len().max(1));
         (f64::from(pe().sum::<u32>()) / count, spread)
@@ -116,11 +121,11 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
     let programmed = counters.slots_programmed;
     let erased = counters.erases * SLOTS;
     let filled = capacity;
-    let free = |row: &SuperblockRow| row.usage == SuperblockUse::Free;
-    let held = blocks.iter().filter(|(_, row)| !free(row)).count() as u64 * SLOTS;
+    let free = |info: &SuperblockInfo| info.usage == SuperblockUse::Free;
+    let held = blocks.iter().filter(|(_, info)| !free(info)).count() as u64 * SLOTS;
     let open = blocks
         .iter()
-        .filter(|(_, row)| matches!(row.usage, SuperblockUse::Open | SuperblockUse::Erasing))
+        .filter(|(_, info)| matches!(info.usage, SuperblockUse::Open | SuperblockUse::Erasing))
         .count() as u64;
     let off = (programmed + filled).abs_diff(erased + held);
     assert!(
@@ -292,9 +297,9 @@ fn sequence_pools_of_cell_modes_take_no_superblock_of_the_low_area() {
         let blocks = drive.firmware.blocks();
         if i % 64 == 0 {
             let mut low = blocks.in_region(LOW).iter();
-            assert!(low.all(|(_, row)| row.mode == mode), "write {i}");
+            assert!(low.all(|(_, info)| info.mode == mode), "write {i}");
             let high = blocks.in_region(HIGH).iter();
-            in_pools += high.filter(|(_, row)| row.mode != mode).count();
+            in_pools += high.filter(|(_, info)| info.mode != mode).count();
         }
     }
     drive.settle().unwrap();
@@ -367,7 +372,11 @@ fn sequence_what_the_budget_does_not_allow_is_counted() {
     let most = came.counters.host_slots_written * 3 / 1000 + 1;
     assert!(came.entered(Entry::Read) <= most);
     assert!(came.counters.migrations_over_budget > 0);
-    let reasons = [Refused::NoSuperblock, Refused::Buffer, Refused::Reserve];
+    let reasons = [
+        CopyRefused::NoSuperblock,
+        CopyRefused::Buffer,
+        CopyRefused::Reserve,
+    ];
     let known: u64 = reasons
         .map(|r| came.counters.entries_refused[r as usize])
         .iter()

@@ -8,7 +8,7 @@ use firstread_core::{
     CellMode, CommandId, HostCommand, HostOp, Lpn, Spare, Status, Stream, SuperblockId,
 };
 use firstread_firmware::WriteCache;
-use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
+use firstread_firmware::observe::{SuperblockInfo, SuperblockUse};
 use firstread_firmware::policy::{area, gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
@@ -293,13 +293,14 @@ fn powerloss_cuts_one_after_another_leave_room_for_what_they_tear() {
                 let _ = drive.firmware.ask_mode(now, block, CellMode::Slc, platform);
                 drive.settle().unwrap();
             }
-            let is_free_slc =
-                |row: &SuperblockRow| (row.usage, row.mode) == (SuperblockUse::Free, CellMode::Slc);
+            let is_free_slc = |info: &SuperblockInfo| {
+                (info.usage, info.mode) == (SuperblockUse::Free, CellMode::Slc)
+            };
             let slc = drive
                 .firmware
                 .blocks()
                 .iter()
-                .filter(|(_, row)| is_free_slc(row));
+                .filter(|(_, info)| is_free_slc(info));
             assert!(slc.count() > 10, "{dies} dies: superblocks in SLC");
             // As much as the write buffer takes, and more.
             write(&mut drive, 4 * u64::from(g.slots_per_stripe()) * 4);

@@ -3,7 +3,7 @@
 use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{
-    Future, FutureBuilder, PageFuture, PageHeat, Regions, SuperblockRow, SuperblockTable,
+    Future, FutureBuilder, PageFuture, PageHeat, Regions, SuperblockInfo, SuperblockTable,
     SuperblockUse,
 };
 use firstread_firmware::policy::area::{
@@ -180,31 +180,31 @@ fn model_superblocks_in_other_modes_cost_no_more_than_they_may() {
             let to = [CellMode::Slc, CellMode::Tlc][draw.at(3).below(2) as usize];
             let may = scheme.may_convert(to, &blocks);
             if may {
-                let in_use = |row: &SuperblockRow| row.usage != SuperblockUse::Bad;
+                let in_use = |info: &SuperblockInfo| info.usage != SuperblockUse::Bad;
                 let mut free = (0..SUPERBLOCKS).map(SuperblockId);
                 let is_free = |b: &SuperblockId| {
-                    in_use(blocks.row(*b)) && blocks.row(*b).mode == CellMode::Qlc
+                    in_use(blocks.info(*b)) && blocks.info(*b).mode == CellMode::Qlc
                 };
                 let free = free.find(is_free).expect("some are left");
-                blocks.row_mut(free).mode = to;
+                blocks.info_mut(free).mode = to;
                 changed += 1;
             }
             let lost: u32 = blocks
                 .iter()
-                .map(|(_, row)| QLC - 64 * u32::from(row.mode.bits()))
+                .map(|(_, info)| QLC - 64 * u32::from(info.mode.bits()))
                 .sum();
             assert!(lost <= BUDGET, "seed {seed}, step {i}: {lost} slots");
             // One that is retired costs nothing.
             if draw.at(4).below(20) == 0 {
                 let block = SuperblockId(draw.at(5).below(SUPERBLOCKS.into()) as u32);
-                let row = blocks.row_mut(block);
-                (row.usage, row.mode) = (SuperblockUse::Bad, CellMode::Qlc);
+                let info = blocks.info_mut(block);
+                (info.usage, info.mode) = (SuperblockUse::Bad, CellMode::Qlc);
             }
         }
         let mut scheme = modes(0, skewed);
         for block in (0..SUPERBLOCKS).map(SuperblockId) {
-            blocks.row_mut(block).usage = SuperblockUse::Full;
-            blocks.row_mut(block).mode = CellMode::Slc;
+            blocks.info_mut(block).usage = SuperblockUse::Full;
+            blocks.info_mut(block).mode = CellMode::Slc;
         }
         assert!(!scheme.may_convert(CellMode::Slc, &blocks), "seed {seed}");
         let reads = (1..=2 * CLOSED).find(|_| hot_goes(&mut scheme) == Some(CellMode::Slc));
@@ -242,24 +242,24 @@ fn model_superblocks_are_given_back_when_half_of_them_is_gone() {
             let mut expected = Vec::new();
             for block in (0..SUPERBLOCKS).map(SuperblockId) {
                 let draw = s.at(round).at(block.0.into());
-                let row = blocks.row_mut(block);
-                row.mode =
+                let info = blocks.info_mut(block);
+                info.mode =
                     [CellMode::Qlc, CellMode::Slc, CellMode::Tlc][draw.at(0).below(3) as usize];
                 let is_full = draw.at(1).below(4) > 0;
-                row.usage = if is_full {
+                info.usage = if is_full {
                     SuperblockUse::Full
                 } else {
                     SuperblockUse::Open
                 };
-                row.leaving = draw.at(2).below(4) == 0;
-                let holds = 64 * u32::from(row.mode.bits());
+                info.evacuating = draw.at(2).below(4) == 0;
+                let holds = 64 * u32::from(info.mode.bits());
                 // Around the half, too.
-                row.valid_slots = match draw.at(3).below(2) {
+                info.valid_slots = match draw.at(3).below(2) {
                     0 => holds / 2 - 1 + draw.at(4).below(3) as u32,
                     _ => draw.at(4).below(u64::from(holds) + 1) as u32,
                 };
-                if is_full && !row.leaving && row.mode != CellMode::Qlc {
-                    expected.push(match row.valid_slots < holds / 2 {
+                if is_full && !info.evacuating && info.mode != CellMode::Qlc {
+                    expected.push(match info.valid_slots < holds / 2 {
                         true => GiveBack::Now(block),
                         false => GiveBack::UnlessOneStays(block),
                     });

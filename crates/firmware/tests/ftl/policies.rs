@@ -21,8 +21,8 @@ fn choose(name: &str, blocks: &SuperblockTable) -> Option<SuperblockId> {
 fn full(rows: &[(u64, u32)]) -> SuperblockTable {
     let mut blocks = SuperblockTable::new(rows.len() as u32 + 1, CellMode::Slc);
     for (i, &(opened, valid)) in rows.iter().enumerate() {
-        let row = blocks.row_mut(SuperblockId(i as u32));
-        (row.usage, row.opened, row.valid_slots) = (SuperblockUse::Full, opened, valid);
+        let info = blocks.info_mut(SuperblockId(i as u32));
+        (info.usage, info.opened, info.valid_slots) = (SuperblockUse::Full, opened, valid);
     }
     blocks
 }
@@ -44,7 +44,7 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
         assert_eq!(victims.best_gain(), 240);
         let may_choose = |i| {
             let block = SuperblockId(i);
-            victims.is_candidate(block, blocks.row(block))
+            victims.is_candidate(block, blocks.info(block))
         };
         assert_eq!(may_choose(0), is_candidate, "frees {frees}");
         assert!(may_choose(1) && !may_choose(2));
@@ -101,7 +101,13 @@ fn spread(wear: usize, seed: u64, writes: u64) -> (u32, u32, [u64; 2]) {
         drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
     }
     drive.settle().unwrap();
-    let pe = || drive.firmware.blocks().iter().map(|(_, row)| row.pe_cycles);
+    let pe = || {
+        drive
+            .firmware
+            .blocks()
+            .iter()
+            .map(|(_, info)| info.pe_cycles)
+    };
     let moved = |owner| drive.firmware.counters().slots_moved_by[owner as usize];
     let moved = [moved(Owner::Gc), moved(Owner::Wear)];
     (pe().min().unwrap(), pe().max().unwrap(), moved)

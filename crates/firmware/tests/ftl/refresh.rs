@@ -131,7 +131,8 @@ fn sequence_a_full_drive_without_spare_is_refreshed_and_overwritten() {
             assert!(moved >= c.slots_refreshed, "{moved} moves for refresh");
             assert_eq!(c.slots_refreshed > 0, scheme != READ_COUNT, "{build:?}");
             slots += c.slots_refreshed;
-            refused += c.refreshes_refused[firstread_firmware::observe::Refused::Reserve as usize];
+            refused +=
+                c.refreshes_refused[firstread_firmware::observe::CopyRefused::Reserve as usize];
             superblocks += c.superblocks_refreshed;
         }
     }

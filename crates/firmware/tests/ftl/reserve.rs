@@ -19,7 +19,7 @@ fn tight(wordlines: u16, spare: u64) -> Build {
 
 fn free(drive: &FaultyDrive) -> Vec<SuperblockId> {
     let blocks = drive.firmware.blocks().iter();
-    let free = blocks.filter(|(_, row)| row.usage == SuperblockUse::Free);
+    let free = blocks.filter(|(_, info)| info.usage == SuperblockUse::Free);
     free.map(|(block, _)| block).collect()
 }
 
@@ -41,13 +41,13 @@ fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
             .submit(op, s.at(1).below(build.capacity) * 4096, 4096)
             .unwrap();
         drive.step().unwrap();
-        for (block, row) in drive.firmware.blocks().iter() {
-            let before = std::mem::replace(&mut cycles[block.0 as usize], row.pe_cycles);
-            if row.pe_cycles > before && row.usage == SuperblockUse::Free {
-                assert_eq!(row.reads, 0, "{block:?} has just been erased");
+        for (block, info) in drive.firmware.blocks().iter() {
+            let before = std::mem::replace(&mut cycles[block.0 as usize], info.pe_cycles);
+            if info.pe_cycles > before && info.usage == SuperblockUse::Free {
+                assert_eq!(info.reads, 0, "{block:?} has just been erased");
                 erases += 1;
             }
-            read += u32::from(row.reads > 0);
+            read += u32::from(info.reads > 0);
         }
     }
     assert!(erases > 5 && read > 5, "{erases} erases, {read} rows read");
@@ -68,12 +68,12 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
     assert_eq!(at_rest.len(), 3);
     assert_eq!(
         ask(&mut drive, at_rest[0], CellMode::Slc),
-        Err(Busy::NoRoom),
+        Err(Busy::NoHeadroom),
         "the capacity needs it as it is"
     );
     assert_eq!(
         ask(&mut drive, at_rest[0], CellMode::Qlc),
-        Err(Busy::NoRoom),
+        Err(Busy::NoHeadroom),
         "the drive was made for less"
     );
     assert_eq!(ask(&mut drive, at_rest[0], CellMode::Tlc), Ok(()));
@@ -92,13 +92,13 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
         let lpn = stream.at(i).below(build.capacity);
         drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
         let blocks = drive.firmware.blocks().iter();
-        let erases = blocks.filter(|(_, row)| row.usage == SuperblockUse::Erasing);
+        let erases = blocks.filter(|(_, info)| info.usage == SuperblockUse::Erasing);
         if erases.count() == 0
             && let [last] = free(&drive)[..]
         {
             assert_eq!(
                 ask(&mut drive, last, CellMode::Tlc),
-                Err(Busy::NoRoom),
+                Err(Busy::NoHeadroom),
                 "after {i} writes"
             );
             refused += 1;
@@ -239,32 +239,32 @@ fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
                 .firmware
                 .ask_move(now, Owner::Refresh, lpn, &mut drive.platform);
             let block = SuperblockId(s.at(2).below(16) as u32);
-            let row = *drive.firmware.blocks().row(block);
+            let info = *drive.firmware.blocks().info(block);
             if s.at(3).below(4) == 0
-                && (row.usage, row.mode) == (SuperblockUse::Full, CellMode::Tlc)
+                && (info.usage, info.mode) == (SuperblockUse::Full, CellMode::Tlc)
                 && drive
                     .firmware
                     .ask_mode(now, block, CellMode::Slc, &mut drive.platform)
                     .is_ok()
             {
-                asked.insert(block, row.opened);
+                asked.insert(block, info.opened);
             }
-            let rows: Vec<_> = drive.firmware.blocks().iter().collect();
-            for (block, row) in rows {
+            let infos: Vec<_> = drive.firmware.blocks().iter().collect();
+            for (block, info) in infos {
                 let Some(&opened) = asked.get(&block) else {
                     continue;
                 };
-                if row.mode == CellMode::Slc {
+                if info.mode == CellMode::Slc {
                     // Once it is open again, its row tells no more what it held.
-                    if matches!(row.usage, SuperblockUse::Erasing | SuperblockUse::Free) {
+                    if matches!(info.usage, SuperblockUse::Erasing | SuperblockUse::Free) {
                         assert_eq!(
-                            row.opened, opened,
+                            info.opened, opened,
                             "seed {seed}: {block:?} held other data than when its mode was asked for"
                         );
                         changed += 1;
                     }
                     asked.remove(&block);
-                } else if row.opened != opened && row.usage == SuperblockUse::Full {
+                } else if info.opened != opened && info.usage == SuperblockUse::Full {
                     overtaken += 1;
                 }
             }
@@ -289,8 +289,8 @@ fn lives_on(seed: u64, victim: usize) -> Option<bool> {
     let mut drive = build.drive();
     let stream = Stream::new(seed);
     let failed = |drive: &FaultyDrive| {
-        let rows = drive.firmware.blocks().iter();
-        rows.filter(|(_, row)| row.failed).count()
+        let infos = drive.firmware.blocks().iter();
+        infos.filter(|(_, info)| info.failed).count()
     };
     let begins = 3 * build.capacity + stream.at(0).below(build.capacity);
     for i in 0..5 * build.capacity {

@@ -293,23 +293,23 @@ fn charged(looks: &[Look], stay: [u64; 2]) -> Option<(u64, u64)> {
 /// Changes a superblock as a drive might between two reads.
 fn change(blocks: &mut SuperblockTable, opened: &mut u64, s: Stream) {
     let block = SuperblockId(s.at(0).below(u64::from(blocks.len())) as u32);
-    let row = blocks.row_mut(block);
+    let info = blocks.info_mut(block);
     match s.at(1).below(300) {
         0 => {
             *opened += 1;
-            row.opened = *opened;
-            row.valid_slots = s.at(2).below(60) as u32;
-            row.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(3).below(3) as usize];
+            info.opened = *opened;
+            info.valid_slots = s.at(2).below(60) as u32;
+            info.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(3).below(3) as usize];
             let uses = [
                 SuperblockUse::Full,
                 SuperblockUse::Full,
                 SuperblockUse::Open,
             ];
-            row.usage = uses[s.at(4).below(3) as usize];
-            row.leaving = false;
+            info.usage = uses[s.at(4).below(3) as usize];
+            info.evacuating = false;
         }
-        1 => row.leaving = s.at(2).below(4) == 0,
-        2..20 => row.valid_slots = row.valid_slots.saturating_sub(1),
+        1 => info.evacuating = s.at(2).below(4) == 0,
+        2..20 => info.valid_slots = info.valid_slots.saturating_sub(1),
         _ => {}
     }
 }
@@ -344,7 +344,7 @@ fn model_cold_superblocks_are_given_back_when_they_cost_more_than_their_moves() 
                 change(&mut blocks, &mut opened, draw.at(j));
             }
             let block = SuperblockId(draw.at(5).below(u64::from(SUPERBLOCKS)) as u32);
-            let mode = blocks.row(block).mode;
+            let mode = blocks.info(block).mode;
             let read = PageRead {
                 block,
                 mode,
@@ -359,15 +359,15 @@ fn model_cold_superblocks_are_given_back_when_they_cost_more_than_their_moves() 
             let ends = draw.at(8).below(120) == 0;
             epoch += u32::from(ends);
             let (spare, left) = (100 + draw.at(9).below(800), draw.at(10).below(9_000));
-            let lost: u64 = blocks.iter().map(|(_, row)| loses(row.mode)).sum();
+            let lost: u64 = blocks.iter().map(|(_, info)| loses(info.mode)).sum();
             if ends && period > 0 {
-                for ((block, row), looks) in blocks.iter().zip(&mut looks) {
-                    let at_rest = row.usage == SuperblockUse::Full && !row.leaving;
+                for ((block, info), looks) in blocks.iter().zip(&mut looks) {
+                    let at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
                     looks.push(Look {
-                        is_candidate: at_rest && row.mode != CellMode::Qlc,
-                        opened: row.opened,
-                        mode: row.mode,
-                        valid: row.valid_slots.into(),
+                        is_candidate: at_rest && info.mode != CellMode::Qlc,
+                        opened: info.opened,
+                        mode: info.mode,
+                        valid: info.valid_slots.into(),
                         reads: core::mem::take(&mut reads[block.0 as usize]),
                         costs: [lost, left, cleaned - cleaned_before, spare],
                     });
@@ -391,17 +391,18 @@ fn model_cold_superblocks_are_given_back_when_they_cost_more_than_their_moves() 
                 let all = blocks
                     .iter()
                     .zip(&looks)
-                    .filter_map(|((block, row), looks)| {
+                    .filter_map(|((block, info), looks)| {
                         let last = looks.last()?;
                         let (heat, charge) = charged(looks, stay)?;
-                        let at_rest = row.usage == SuperblockUse::Full && !row.leaving;
-                        (at_rest && row.opened == last.opened).then_some((heat, block, row, charge))
+                        let at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
+                        (at_rest && info.opened == last.opened)
+                            .then_some((heat, block, info, charge))
                     });
                 let all: Vec<_> = all.collect();
                 cold += all.len();
                 let worth = all
                     .iter()
-                    .filter(|(.., row, charge)| waits || *charge >= u64::from(row.valid_slots));
+                    .filter(|(.., info, charge)| waits || *charge >= u64::from(info.valid_slots));
                 expected = worth
                     .min_by_key(|(heat, ..)| *heat)
                     .map(|(_, block, ..)| match waits {

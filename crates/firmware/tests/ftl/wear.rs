@@ -26,10 +26,10 @@ fn scheme(name: &str, set: &[(&str, i64)]) -> AnyWear {
 fn worn(full: &[u32], free: &[u32]) -> SuperblockTable {
     let mut blocks = SuperblockTable::new((full.len() + free.len()) as u32, CellMode::Slc);
     for (i, &pe_cycles) in full.iter().chain(free).enumerate() {
-        let row = blocks.row_mut(SuperblockId(i as u32));
-        row.pe_cycles = pe_cycles;
+        let info = blocks.info_mut(SuperblockId(i as u32));
+        info.pe_cycles = pe_cycles;
         if i < full.len() {
-            row.usage = SuperblockUse::Full;
+            info.usage = SuperblockUse::Full;
         }
     }
     blocks.update_index(&geometry(1, 1, 1, 16, 8));
@@ -120,10 +120,10 @@ fn formula_the_coldest_superblock_gives_its_data_away() {
     for name in ["static", "progressive", "progressive-hot"] {
         let mut blocks = worn(&[7, 4, 3, 3, 2], &[990, 1]);
         assert_eq!(cold(&mut scheme(name, &[]), &blocks), Some(4), "{name}");
-        blocks.row_mut(SuperblockId(4)).leaving = true;
-        blocks.row_mut(SuperblockId(2)).usage = SuperblockUse::Open;
+        blocks.info_mut(SuperblockId(4)).evacuating = true;
+        blocks.info_mut(SuperblockId(2)).usage = SuperblockUse::Open;
         assert_eq!(cold(&mut scheme(name, &[]), &blocks), Some(3), "{name}");
-        blocks.row_mut(SuperblockId(3)).usage = SuperblockUse::Bad;
+        blocks.info_mut(SuperblockId(3)).usage = SuperblockUse::Bad;
         assert_eq!(cold(&mut scheme(name, &[]), &blocks), Some(1), "{name}");
         let empty = worn(&[], &[990, 1]);
         assert_eq!(cold(&mut scheme(name, &[]), &empty), None, "{name}");
@@ -163,7 +163,7 @@ fn formula_wear_may_spread_by_a_number_or_by_a_share_of_what_is_left() {
     let mut blocks = worn(&[0, 50, 900], &[50]);
     let mut adapts = scheme("static", &[adaptive]);
     assert_eq!(cold(&mut adapts, &blocks), Some(0));
-    blocks.row_mut(SuperblockId(2)).usage = SuperblockUse::Bad;
+    blocks.info_mut(SuperblockId(2)).usage = SuperblockUse::Bad;
     assert_eq!(cold(&mut adapts, &blocks), None);
 }
 
@@ -279,7 +279,13 @@ fn life(schemes: &str, seed: u64) -> Vec<Stage> {
         drive.settle().unwrap();
         assert_eq!(drive.audit(), Ok(()));
         let leveled = drive.firmware.counters().slots_moved_by[Owner::Wear as usize];
-        let pe = || drive.firmware.blocks().iter().map(|(_, row)| row.pe_cycles);
+        let pe = || {
+            drive
+                .firmware
+                .blocks()
+                .iter()
+                .map(|(_, info)| info.pe_cycles)
+        };
         let came_to = Stage {
             least: pe().min().unwrap(),
             mean: f64::from(pe().sum::<u32>()) / 64.0,
@@ -425,8 +431,8 @@ fn read_often(schemes: &str, seed: u64) -> ReadOften {
     drive.settle().unwrap();
     assert_eq!(drive.audit(), Ok(()));
     let senses = |drive: &FaultyDrive| -> Vec<u64> {
-        let rows = drive.firmware.blocks().iter();
-        rows.map(|(_, row)| row.reads).collect()
+        let infos = drive.firmware.blocks().iter();
+        infos.map(|(_, info)| info.reads).collect()
     };
     let before = senses(&drive);
     for lpn in hot() {

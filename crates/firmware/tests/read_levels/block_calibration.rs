@@ -214,7 +214,7 @@ fn model_rate_follows_wear_reads_time_and_page_type() {
     let visits = |set: &[(&str, i64)], rows: &[(u32, f64)], reads: u64, from: f64, to: f64| {
         let blocks = monitor(rows);
         let mut drive = Drive::start("block-calibration", set, AT_55C, blocks, h(from));
-        drive.blocks.row_mut(SuperblockId(1)).reads = reads;
+        drive.blocks.info_mut(SuperblockId(1)).reads = reads;
         let mut last = None;
         let mut counts = BTreeMap::new();
         for i in 0..((to - from) * 400.0) as u64 {
@@ -261,7 +261,7 @@ fn model_rate_follows_wear_reads_time_and_page_type() {
         h(100.0),
     );
     drive.run_to(h(102.0));
-    drive.blocks.row_mut(SuperblockId(1)).reads = 10_000_000;
+    drive.blocks.info_mut(SuperblockId(1)).reads = 10_000_000;
     let before = drive.probes.len();
     drive.run_to(h(102.1));
     // After the calibration under way, its four page types, of seven reads or more each.
@@ -286,7 +286,7 @@ fn sequence_levels_belong_to_their_unit_and_go_with_the_data() {
         assert_eq!(of_dies.iter().any(|l| *l != of_dies[0]), unit == 1);
         assert_ne!(first(&mut drive, 1, 0), of_dies[0]);
 
-        drive.blocks.row_mut(SuperblockId(0)).usage = SuperblockUse::Free;
+        drive.blocks.info_mut(SuperblockId(0)).usage = SuperblockUse::Free;
         drive
             .scheme
             .on_block(drive.now, SuperblockId(0), &drive.blocks);

@@ -289,8 +289,8 @@ pub fn monitor(rows: &[(u32, f64)]) -> SuperblockTable {
 
 /// Makes superblock `block` full.
 pub fn fill(blocks: &mut SuperblockTable, block: u32, pe: u32, at: Ns) {
-    let row = blocks.row_mut(firstread_core::SuperblockId(block));
-    row.usage = SuperblockUse::Full;
-    row.pe_cycles = pe;
-    row.programmed_at = at;
+    let info = blocks.info_mut(firstread_core::SuperblockId(block));
+    info.usage = SuperblockUse::Full;
+    info.pe_cycles = pe;
+    info.programmed_at = at;
 }

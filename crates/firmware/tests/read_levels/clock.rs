@@ -115,7 +115,7 @@ fn due_group_waits_for_a_full_superblock() {
     drive.run_to(h(7.0));
     let block = SuperblockId(4);
     fill(&mut drive.blocks, block.0, 0, h(7.0));
-    drive.blocks.row_mut(block).usage = SuperblockUse::Open;
+    drive.blocks.info_mut(block).usage = SuperblockUse::Open;
     drive.scheme.on_block(drive.now, block, &drive.blocks);
     drive.run_to(h(8.0));
     assert_eq!(verified(&drive), [(2, 1), (5, 2)]);
@@ -125,7 +125,7 @@ fn due_group_waits_for_a_full_superblock() {
     );
 
     // The host opens the next superblock, when the one before is full.
-    drive.blocks.row_mut(block).usage = SuperblockUse::Full;
+    drive.blocks.info_mut(block).usage = SuperblockUse::Full;
     drive
         .scheme
         .on_block(drive.now, SuperblockId(9), &drive.blocks);

@@ -59,10 +59,10 @@ impl Drive {
 
     /// Age of a superblock's data in hours, and its P/E cycles.
     pub fn age(&self, block: SuperblockId) -> (f64, u32) {
-        let row = self.blocks.row(block);
+        let info = self.blocks.info(block);
         (
-            self.now.since(row.programmed_at).0 as f64 / 3.6e12,
-            row.pe_cycles,
+            self.now.since(info.programmed_at).0 as f64 / 3.6e12,
+            info.pe_cycles,
         )
     }
 
@@ -102,13 +102,13 @@ impl Drive {
 
     /// Context of a read of a page of `block`.
     pub fn ctx(&self, at: PageAddr) -> ReadCtx {
-        let row = self.blocks.row(at.block);
+        let info = self.blocks.info(at.block);
         ReadCtx {
             now: self.now,
             at,
             mode: CellMode::Qlc,
-            pe_cycles: row.pe_cycles,
-            age: self.now.since(row.programmed_at),
+            pe_cycles: info.pe_cycles,
+            age: self.now.since(info.programmed_at),
         }
     }
 

@@ -88,12 +88,12 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
             Action::Start => scheme.start(now, &blocks),
             Action::Wait(ns) => now += Ns(ns),
             Action::Open(b) => {
-                let row = blocks.row_mut(SuperblockId(b as u32));
-                if row.usage == SuperblockUse::Free {
-                    row.usage = SuperblockUse::Open;
-                    row.pe_cycles += 700;
-                    row.programmed_at = now;
-                    row.mode = if b % 10 == 9 {
+                let info = blocks.info_mut(SuperblockId(b as u32));
+                if info.usage == SuperblockUse::Free {
+                    info.usage = SuperblockUse::Open;
+                    info.pe_cycles += 700;
+                    info.programmed_at = now;
+                    info.mode = if b % 10 == 9 {
                         CellMode::Slc
                     } else {
                         CellMode::Qlc
@@ -102,13 +102,13 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                 }
             }
             Action::Fill(b) => {
-                let row = blocks.row_mut(SuperblockId(b as u32));
-                if row.usage == SuperblockUse::Open {
-                    row.usage = SuperblockUse::Full;
+                let info = blocks.info_mut(SuperblockId(b as u32));
+                if info.usage == SuperblockUse::Open {
+                    info.usage = SuperblockUse::Full;
                 }
             }
             Action::Erase(b) => {
-                blocks.row_mut(SuperblockId(b as u32)).usage = SuperblockUse::Free;
+                blocks.info_mut(SuperblockId(b as u32)).usage = SuperblockUse::Free;
                 scheme.on_block(now, SuperblockId(b as u32), &blocks);
             }
             Action::Probes(n, failed, count, odd) => {
@@ -120,8 +120,8 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                         prop_assert!(scheme.due() > now, "nothing to do, and yet due");
                         break;
                     };
-                    let row = blocks.row(probe.at.block);
-                    prop_assert!(row.usage == SuperblockUse::Full && row.mode == CellMode::Qlc);
+                    let info = blocks.info(probe.at.block);
+                    prop_assert!(info.usage == SuperblockUse::Full && info.mode == CellMode::Qlc);
                     prop_assert!(probe.at.wordline < 1408 && probe.at.page.0 < 4);
                     noise = noise.at(1);
                     let ones = matches!(probe.mode, firstread_core::SenseMode::OnesCount { .. });
@@ -144,16 +144,16 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                 }
             }
         }
-        for (block, row) in blocks.iter().step_by(7) {
+        for (block, info) in blocks.iter().step_by(7) {
             let ctx = ReadCtx {
                 now,
                 at: PageAddr {
                     block,
                     ..Default::default()
                 },
-                mode: row.mode,
-                pe_cycles: row.pe_cycles,
-                age: now.since(row.programmed_at),
+                mode: info.mode,
+                pe_cycles: info.pe_cycles,
+                age: now.since(info.programmed_at),
             };
             check_attempts(&mut scheme, &ctx)?;
         }

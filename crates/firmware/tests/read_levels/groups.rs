@@ -97,7 +97,7 @@ fn erase_and_open_change_groups() {
     members.update(h(30.0), &g, &blocks);
     assert_eq!(members.group(SuperblockId(0)), Some(4));
     members.probed(SuperblockId(0));
-    blocks.row_mut(SuperblockId(0)).usage = SuperblockUse::Free;
+    blocks.info_mut(SuperblockId(0)).usage = SuperblockUse::Free;
     assert_eq!(
         members.update_one(h(30.0), SuperblockId(0), &g, &blocks),
         None
@@ -109,14 +109,14 @@ fn erase_and_open_change_groups() {
         ),
         (None, 0)
     );
-    let row = blocks.row_mut(SuperblockId(0));
-    (row.usage, row.pe_cycles, row.programmed_at) = (SuperblockUse::Open, 1000, h(31.0));
+    let info = blocks.info_mut(SuperblockId(0));
+    (info.usage, info.pe_cycles, info.programmed_at) = (SuperblockUse::Open, 1000, h(31.0));
     assert_eq!(
         members.update_one(h(31.0), SuperblockId(0), &g, &blocks),
         Some(11)
     );
     assert_eq!(members.next_crossing(), h(33.0));
-    blocks.row_mut(SuperblockId(0)).mode = CellMode::Slc;
+    blocks.info_mut(SuperblockId(0)).mode = CellMode::Slc;
     members.update_one(h(31.0), SuperblockId(0), &g, &blocks);
     assert!(members.occupied().is_empty(), "the tables are for QLC");
 }
@@ -207,7 +207,7 @@ fn first_group_of_an_empty_drive_is_populated_once_there_is_data() {
         );
         let open = |drive: &mut Drive, block: u32| {
             fill(&mut drive.blocks, block, 0, drive.now);
-            drive.blocks.row_mut(SuperblockId(block)).usage = SuperblockUse::Open;
+            drive.blocks.info_mut(SuperblockId(block)).usage = SuperblockUse::Open;
             drive
                 .scheme
                 .on_block(drive.now, SuperblockId(block), &drive.blocks);
@@ -215,7 +215,7 @@ fn first_group_of_an_empty_drive_is_populated_once_there_is_data() {
         open(&mut drive, 0);
         drive.run_to(h(1.1));
         assert!(drive.probes.is_empty(), "an open superblock is not sampled");
-        drive.blocks.row_mut(SuperblockId(0)).usage = SuperblockUse::Full;
+        drive.blocks.info_mut(SuperblockId(0)).usage = SuperblockUse::Full;
         open(&mut drive, 1);
         drive.run_to(h(1.2));
         assert!(matches!(

@@ -211,7 +211,7 @@ fn erase_in_the_middle_begins_anew() {
         drive.step();
     }
     let victim = drive.probes.last().unwrap().1.at.block;
-    drive.blocks.row_mut(victim).usage = SuperblockUse::Free;
+    drive.blocks.info_mut(victim).usage = SuperblockUse::Free;
     drive.scheme.on_block(drive.now, victim, &drive.blocks);
     let before = drive.probes.len();
     drive.run_to(h(5.5));
@@ -246,7 +246,7 @@ fn erase_during_a_read_drops_its_answer() {
         .scheme
         .probe(drive.now, &drive.blocks, &mut |r| records.push(r))
         .unwrap();
-    drive.blocks.row_mut(probe.at.block).usage = SuperblockUse::Free;
+    drive.blocks.info_mut(probe.at.block).usage = SuperblockUse::Free;
     drive
         .scheme
         .on_block(drive.now, probe.at.block, &drive.blocks);

@@ -74,10 +74,10 @@ fn sequence_entries_go_with_their_data_or_by_age() {
         assert_eq!(first == found, set.is_empty(), "stale: {set:?}");
 
         let block = SuperblockId(2);
-        drive.blocks.row_mut(block).usage = SuperblockUse::Free;
+        drive.blocks.info_mut(block).usage = SuperblockUse::Free;
         drive.scheme.on_block(drive.now, block, &drive.blocks);
-        drive.blocks.row_mut(block).usage = SuperblockUse::Open;
-        drive.blocks.row_mut(block).programmed_at = drive.now;
+        drive.blocks.info_mut(block).usage = SuperblockUse::Open;
+        drive.blocks.info_mut(block).programmed_at = drive.now;
         drive.scheme.on_block(drive.now, block, &drive.blocks);
         assert_eq!(drive.read(page(2, 1, 40, 0), 0)[0], [0; 15]);
     }

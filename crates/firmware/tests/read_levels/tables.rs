@@ -235,7 +235,7 @@ fn fallback_begins_near_the_group() {
 #[test]
 fn other_cell_modes_walk_the_factory_table() {
     let mut blocks = chip::monitor(&[(0, 0.0), (0, 0.0)]);
-    blocks.row_mut(SuperblockId(1)).mode = CellMode::Slc;
+    blocks.info_mut(SuperblockId(1)).mode = CellMode::Slc;
     let mut drive = Drive::start("ct-qlc", &[], 50.0, blocks, chip::h(1.9));
     drive.run_to(chip::h(2.0));
     let mut first = |block| {

@@ -160,7 +160,7 @@ impl Living<'_> {
         let ended = match self.life.terms.until {
             Until::Bad(share) => bad >= share,
             Until::Lost(class) => {
-                let pe_cycles = blocks.iter().map(|(_, row)| row.pe_cycles);
+                let pe_cycles = blocks.iter().map(|(_, info)| info.pe_cycles);
                 let rate = |l: &mut Losses| l.rate(class, pe_cycles);
                 let rate = self.losses.as_mut().map(rate).transpose()?;
                 rate.is_some_and(|rate| rate.host > class.most)

@@ -27,12 +27,12 @@ pub struct Capacity {
 pub fn capacity(setup: &Setup, outcome: &Outcome) -> Capacity {
     let modes = &outcome.stats.modes;
     let slot_bytes = u64::from(setup.profile.geometry.slot_bytes);
-    let rooms = [modes.start.room, modes.end.room, modes.worst];
-    let physical_bytes = rooms.map(|room| room.slots * slot_bytes);
+    let capacities = [modes.start.capacity, modes.end.capacity, modes.worst];
+    let physical_bytes = capacities.map(|capacity| capacity.slots * slot_bytes);
     Capacity {
         physical_bytes,
         over_provisioning_bytes: physical_bytes.map(|b| b.saturating_sub(outcome.capacity_bytes)),
-        lost_bytes: rooms.map(|room| room.lost_slots * slot_bytes),
+        lost_bytes: capacities.map(|capacity| capacity.lost_slots * slot_bytes),
     }
 }
 
@@ -44,7 +44,7 @@ pub fn has_several(setup: &Setup) -> bool {
 /// Whether a superblock in another mode than the drive's exists, or existed in the run.
 pub fn are_mixed(outcome: &Outcome) -> bool {
     let modes = &outcome.stats.modes;
-    modes.start.room.lost_slots > 0
+    modes.start.capacity.lost_slots > 0
         || modes.worst.lost_slots > 0
         || outcome.stats.counters.conversions > 0
 }
@@ -168,7 +168,7 @@ pub fn lost_over_time(setup: &Setup, outcome: &Outcome) -> Vec<(f64, u64)> {
         })
         .collect();
     // From the end backwards, since what the log lacks is at its beginning.
-    let mut now = outcome.stats.modes.end.room.lost_slots;
+    let mut now = outcome.stats.modes.end.capacity.lost_slots;
     let mut points = Vec::with_capacity(changes.len() + 1);
     for &(at, from, to) in changes.iter().rev() {
         points.push((at, now));

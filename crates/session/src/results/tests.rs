@@ -6,7 +6,7 @@ use firstread_drive::profile::Override;
 use firstread_drive::stats::{Depths, OfRegion, Wear};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::log::{Record, What};
-use firstread_firmware::observe::{Counters, FrontEndCounters, RETRY_BINS, Room};
+use firstread_firmware::observe::{Counters, FrontEndCounters, PhysicalCapacity, RETRY_BINS};
 use firstread_firmware::policy::area::Entry;
 
 use super::*;
@@ -139,8 +139,9 @@ fn formula_cell_modes_of_counts_by_hand() {
     let m = &mut outcome.stats.modes;
     (m.start.superblocks, m.end.superblocks) = ([1, 0, 0, 9], [2, 0, 1, 7]);
     (m.start.valid_slots, m.end.valid_slots) = ([11, 0, 0, 12], [13, 0, 14, 15]);
-    let room = |slots, lost_slots| Room { slots, lost_slots };
-    (m.start.room, m.end.room, m.worst) = (room(1_000, 10), room(900, 110), room(800, 210));
+    let capacity = |slots, lost_slots| PhysicalCapacity { slots, lost_slots };
+    (m.start.capacity, m.end.capacity, m.worst) =
+        (capacity(1_000, 10), capacity(900, 110), capacity(800, 210));
     outcome.capacity_bytes = 700 * slot_bytes;
 
     let of = modes::json(&setup, &outcome);
@@ -242,9 +243,9 @@ fn sequence_modes_are_mixed_where_one_existed_or_was_made() {
     outcome.stats.counters.conversions = 1;
     assert!(modes::are_mixed(&outcome));
     outcome.stats.counters.conversions = 0;
-    outcome.stats.modes.start.room.lost_slots = 1;
+    outcome.stats.modes.start.capacity.lost_slots = 1;
     assert!(modes::are_mixed(&outcome));
-    outcome.stats.modes.start.room.lost_slots = 0;
+    outcome.stats.modes.start.capacity.lost_slots = 0;
     outcome.stats.modes.worst.lost_slots = 1;
     assert!(modes::are_mixed(&outcome));
 }

@@ -86,8 +86,9 @@ fn formula_a_fill_fills_the_low_area() {
     let drive = firstread_testkit::drive(profile("dwr-256g", &set), &worn_apart(), 1);
     let blocks = drive.blocks();
     let free = |area: RegionId| {
-        let rows = blocks.in_region(area).iter();
-        rows.filter(|(_, row)| row.usage == SuperblockUse::Free)
+        let infos = blocks.in_region(area).iter();
+        infos
+            .filter(|(_, info)| info.usage == SuperblockUse::Free)
             .count()
     };
     assert_eq!(free(LOW), 2);
@@ -96,7 +97,7 @@ fn formula_a_fill_fills_the_low_area() {
         blocks
             .in_region(area)
             .iter()
-            .map(|(_, row)| row.pe_cycles)
+            .map(|(_, info)| info.pe_cycles)
             .max()
     };
     assert_eq!((wear(HIGH), wear(LOW)), (Some(700), Some(300)));

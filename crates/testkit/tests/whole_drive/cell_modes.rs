@@ -7,7 +7,7 @@ use firstread_drive::port_log::PortCallKind;
 use firstread_drive::{Drive, DriveState, Host, RunStats};
 use firstread_firmware::ftl::Busy;
 use firstread_firmware::log::What;
-use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
+use firstread_firmware::observe::{SuperblockInfo, SuperblockUse};
 use firstread_testkit::{drive, profile};
 use firstread_workload::TraceRecord;
 
@@ -38,13 +38,19 @@ fn worn(set: &[&str]) -> Drive {
 /// that mode is free.
 fn converted(drive: &mut Drive, mode: CellMode) {
     let in_mode = |drive: &Drive, usage: SuperblockUse| {
-        let rows = drive.blocks().iter();
-        rows.filter(|(_, row)| row.mode == mode && row.usage == usage)
+        let infos = drive.blocks().iter();
+        infos
+            .filter(|(_, info)| info.mode == mode && info.usage == usage)
             .count()
     };
     while in_mode(drive, SuperblockUse::Free) < CONVERTED {
-        let free = |row: &SuperblockRow| row.usage == SuperblockUse::Free && row.mode != mode;
-        let block = drive.blocks().iter().find(|(_, row)| free(row)).unwrap().0;
+        let free = |info: &SuperblockInfo| info.usage == SuperblockUse::Free && info.mode != mode;
+        let block = drive
+            .blocks()
+            .iter()
+            .find(|(_, info)| free(info))
+            .unwrap()
+            .0;
         drive.ask_mode(block, mode).unwrap();
         drive.advance(drive.now() + Ns::from_s(1));
     }
@@ -145,25 +151,25 @@ fn formula_capacity_lost_is_the_slots_by_mode() {
     let slots = |mode| u64::from(geometry.slots_per_superblock(mode));
     let (own, sparse) = (slots(CellMode::Qlc), slots(CellMode::Slc));
     let of_superblocks = |drive: &Drive| {
-        let rows = drive.blocks().iter().map(|(_, row)| slots(row.mode));
-        rows.sum::<u64>()
+        let infos = drive.blocks().iter().map(|(_, info)| slots(info.mode));
+        infos.sum::<u64>()
     };
     let all = u64::from(geometry.blocks_per_plane) * own;
-    assert_eq!(drive.modes().room.slots, all);
-    assert_eq!(drive.modes().room.lost_slots, 0);
+    assert_eq!(drive.modes().capacity.slots, all);
+    assert_eq!(drive.modes().capacity.lost_slots, 0);
     converted(&mut drive, CellMode::Slc);
-    let room = drive.modes().room;
+    let capacity = drive.modes().capacity;
     let lost = CONVERTED as u64 * (own - sparse);
-    assert_eq!((room.slots, room.lost_slots), (all - lost, lost));
-    assert_eq!(room.slots, of_superblocks(&drive));
+    assert_eq!((capacity.slots, capacity.lost_slots), (all - lost, lost));
+    assert_eq!(capacity.slots, of_superblocks(&drive));
     assert_eq!(drive.modes().superblocks, [10, 0, 0, 246]);
 
     // In the next run one more becomes TLC before one of the ten goes back.
     let full = |drive: &Drive, mode| -> SuperblockId {
-        let is = |row: &SuperblockRow| {
-            row.usage == SuperblockUse::Full && row.mode == mode && row.valid_slots > 0
+        let is = |info: &SuperblockInfo| {
+            info.usage == SuperblockUse::Full && info.mode == mode && info.valid_slots > 0
         };
-        drive.blocks().iter().find(|(_, row)| is(row)).unwrap().0
+        drive.blocks().iter().find(|(_, info)| is(info)).unwrap().0
     };
     let (tlc, back) = (full(&drive, CellMode::Qlc), full(&drive, CellMode::Slc));
     drive.ask_mode(tlc, CellMode::Tlc).unwrap();
@@ -171,9 +177,9 @@ fn formula_capacity_lost_is_the_slots_by_mode() {
     let stats = run(&mut drive, HostOp::Write, 4096, 512);
     let one = own - slots(CellMode::Tlc);
     let (start, end, worst) = (stats.modes.start, stats.modes.end, stats.modes.worst);
-    assert_eq!(start.room.lost_slots, lost);
-    assert_eq!(end.room.lost_slots, lost + one - (own - sparse));
-    assert_eq!(end.room.slots, of_superblocks(&drive));
+    assert_eq!(start.capacity.lost_slots, lost);
+    assert_eq!(end.capacity.lost_slots, lost + one - (own - sparse));
+    assert_eq!(end.capacity.slots, of_superblocks(&drive));
     assert_eq!(worst.lost_slots, lost + one, "between the two");
     assert_eq!(worst.slots, all - lost - one);
     assert_eq!(end.superblocks, [9, 0, 1, 246]);
@@ -234,19 +240,24 @@ fn formula_cycles_in_another_mode_damage_as_the_chip_says() {
     let worn_by = |damage: &str| {
         let knob = format!("chip.modes.slc.cycle_damage={damage}");
         let mut drive = worn(&["chip.modes.slc.endurance=1000000 P/E", &knob]);
-        let free = |row: &SuperblockRow| row.usage == SuperblockUse::Free;
-        let block = drive.blocks().iter().find(|(_, row)| free(row)).unwrap().0;
-        let before = drive.blocks().row(block).pe_cycles;
+        let free = |info: &SuperblockInfo| info.usage == SuperblockUse::Free;
+        let block = drive
+            .blocks()
+            .iter()
+            .find(|(_, info)| free(info))
+            .unwrap()
+            .0;
+        let before = drive.blocks().info(block).pe_cycles;
         let mut erase = |mode| {
             drive.ask_mode(block, mode).unwrap();
             drive.advance(drive.now() + Ns::from_ms(50));
         };
         (0..=cycles).for_each(|_| erase(CellMode::Slc));
         erase(CellMode::Qlc);
-        let row = *drive.blocks().row(block);
+        let info = *drive.blocks().info(block);
         let erases = drive.counters().erases_by_mode;
         assert_eq!((erases[0], erases[3]), (cycles + 1, 1));
-        (row.pe_cycles - before, row.pe_milli)
+        (info.pe_cycles - before, info.pe_milli)
     };
     // The first erase ends a cycle in QLC mode, those after it in SLC mode.
     let all = cycles as u32 + 2;
@@ -259,8 +270,12 @@ fn formula_cycles_in_another_mode_damage_as_the_chip_says() {
 #[test]
 fn model_a_drive_without_levels_for_a_mode_refuses_it() {
     let mut drive = worn(&["firmware.cell_modes=one"]);
-    let is_free = |row: &SuperblockRow| row.usage == SuperblockUse::Free;
-    let (block, _) = drive.blocks().iter().find(|(_, row)| is_free(row)).unwrap();
+    let is_free = |info: &SuperblockInfo| info.usage == SuperblockUse::Free;
+    let (block, _) = drive
+        .blocks()
+        .iter()
+        .find(|(_, info)| is_free(info))
+        .unwrap();
     assert_eq!(drive.ask_mode(block, CellMode::Tlc), Err(Busy::NoLevels));
     assert_eq!(drive.ask_mode(block, CellMode::Qlc), Ok(()));
 }

@@ -180,15 +180,15 @@ fn sequence_superblocks_come_back_when_their_last_read_has_passed() {
     let promoted = stats.counters.slots_promoted.iter().sum::<u64>();
     assert!(promoted <= pages && promoted > pages * 9 / 10, "{promoted}");
     assert_eq!(stats.counters.superblocks_given_back, 0);
-    assert!(stats.modes.end.room.lost_slots > 0);
+    assert!(stats.modes.end.capacity.lost_slots > 0);
     let stats = run(&mut drive, once);
     assert_eq!(stats.counters.slots_promoted, [0; 4]);
     assert!(stats.counters.superblocks_given_back > 0);
     let left: Vec<CellMode> = drive
         .blocks()
         .iter()
-        .filter(|(_, row)| row.mode != CellMode::Qlc && row.valid_slots > 0)
-        .map(|(_, row)| row.mode)
+        .filter(|(_, info)| info.mode != CellMode::Qlc && info.valid_slots > 0)
+        .map(|(_, info)| info.mode)
         .collect();
     // The open superblock of a stream stays.
     assert!(left.len() <= 1, "{left:?}");

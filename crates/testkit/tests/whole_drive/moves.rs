@@ -107,7 +107,7 @@ fn moves(seed: u64) -> Option<(f64, f64)> {
     let usable = drive
         .blocks()
         .iter()
-        .filter(|(_, row)| row.usage != SuperblockUse::Bad);
+        .filter(|(_, info)| info.usage != SuperblockUse::Bad);
     let usable = usable.count() as u64;
     // A drive that has come to its end had as much to spare as every drive must have.
     let spare = match stats.ended {

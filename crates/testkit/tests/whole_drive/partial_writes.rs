@@ -49,7 +49,7 @@ const SMALL: &[(&str, &[&str])] = &[
 
 /// Factors on the queue. Within a superblock of the host the pace is not even, because writes differ in size.
 const UNIFORM: f64 = 2.0;
-/// Superblocks lose valid slots to skewed writes and to trims after their moves were foreseen: the pace is too fast at first.
+/// Superblocks lose valid slots to skewed writes and to trims after their moves were planned: the pace is too fast at first.
 const SKEWED: f64 = 3.0;
 /// Written through at a depth of 4 at most: each write fills a wordline with padding, and a superblock has few wordlines.
 const WRITTEN_THROUGH: f64 = 4.0;

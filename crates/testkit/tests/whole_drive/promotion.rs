@@ -2,7 +2,7 @@
 
 use firstread_core::CellMode;
 use firstread_drive::{CutAt, DriveState, Host, RunStats};
-use firstread_firmware::policy::cell_mode::Refused;
+use firstread_firmware::policy::cell_mode::CopyRefused;
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, run, try_run};
 use firstread_workload::fio;
 
@@ -89,7 +89,7 @@ fn sequence_a_page_that_was_read_in_several_steps_is_promoted() {
         u64::MAX,
     );
     let refused = &stats.counters.promotions_refused;
-    assert_eq!(refused[Refused::Part as usize], 0, "{refused:?}");
+    assert_eq!(refused[CopyRefused::Part as usize], 0, "{refused:?}");
     let promoted: u64 = stats.counters.slots_promoted.iter().sum();
     assert!(promoted > 100, "{promoted}");
 }
@@ -103,22 +103,22 @@ fn formula_capacity_lost_is_that_of_the_superblocks_in_each_mode() {
         let geometry = &drive.profile().geometry;
         let own_slots = u64::from(geometry.slots_per_superblock(CellMode::Qlc));
         let less = |mode| own_slots - u64::from(geometry.slots_per_superblock(mode));
-        let lost: u64 = drive.blocks().iter().map(|(_, row)| less(row.mode)).sum();
+        let lost: u64 = drive.blocks().iter().map(|(_, info)| less(info.mode)).sum();
         assert!(lost > 0);
-        assert_eq!(stats.modes.end.room.lost_slots, lost);
+        assert_eq!(stats.modes.end.capacity.lost_slots, lost);
     }
 }
 
 /// What a run lost before a power cut stays the most that it lost. A cut gives no superblock back.
 #[test]
-fn powerloss_the_least_room_of_a_run_outlives_a_power_cut() {
+fn powerloss_the_least_capacity_of_a_run_outlives_a_power_cut() {
     let mut drive = drive(profile("raro-femu", &settings(&[HOTNESS])), &old(), 1);
     let workload = fio::parse("test.fio", HOT_READS).expect("a job file");
     let mut host = Host::jobs(&workload, drive.capacity_bytes(), 1, None).expect("a host");
     host.cut_power_at(CutAt::Events(300_000));
     let stats = host.run(&mut drive, &mut |_| {}).expect("a run");
     assert!(stats.power_cut.is_some());
-    let (start, end) = (stats.modes.start.room, stats.modes.end.room);
+    let (start, end) = (stats.modes.start.capacity, stats.modes.end.capacity);
     let worst = stats.modes.worst;
     assert!(end.lost_slots > 0 && worst.lost_slots >= end.lost_slots);
     assert_eq!(worst.slots + worst.lost_slots, start.slots);
@@ -147,7 +147,7 @@ fn model_a_page_that_was_retried_in_part_is_promoted() {
         tries[qlc] < pages[qlc] / 2,
         "most reads are retried: {tries:?} of {pages:?}"
     );
-    let refused = stats.counters.promotions_refused[Refused::Part as usize];
+    let refused = stats.counters.promotions_refused[CopyRefused::Part as usize];
     let promoted: u64 = stats.counters.slots_promoted.iter().sum();
     assert!(
         promoted > 100 && refused == 0,

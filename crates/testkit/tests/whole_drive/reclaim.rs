@@ -3,7 +3,7 @@
 
 use firstread_core::CellMode;
 use firstread_drive::{Drive, DriveState, RunStats};
-use firstread_firmware::observe::{Refused, SuperblockUse};
+use firstread_firmware::observe::{CopyRefused, SuperblockUse};
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, try_run};
 
 use crate::promotion::FORMULA;
@@ -27,9 +27,10 @@ fn hot_reads(drive: &mut Drive, theta: &str, reads: u64, seed: u64) -> RunStats 
 /// Superblocks in other modes than QLC, by their number and that of their opening.
 fn in_other_modes(drive: &Drive) -> Vec<(u32, u64)> {
     let all = drive.blocks().iter();
-    let all = all
-        .filter(|(_, row)| row.mode != CellMode::Qlc && matches!(row.usage, SuperblockUse::Full));
-    all.map(|(block, row)| (block.0, row.opened)).collect()
+    let all = all.filter(|(_, info)| {
+        info.mode != CellMode::Qlc && matches!(info.usage, SuperblockUse::Full)
+    });
+    all.map(|(block, info)| (block.0, info.opened)).collect()
 }
 
 fn old() -> DriveState {
@@ -117,7 +118,7 @@ fn model_a_superblock_is_converted_for_pages_enough() {
         let c = &stats.counters;
         (
             c.conversions,
-            c.promotions_refused[Refused::Demand as usize],
+            c.promotions_refused[CopyRefused::Demand as usize],
         )
     };
     // A superblock holds 64 pages in SLC mode, and 192 in TLC mode: an eighth are 8 and 24.

@@ -121,9 +121,9 @@ const ZIPF: &str = "random_distribution=zipf:1.1\n";
 const TRIMS: &str = "[t]\nrw=randtrim\nbs=64k\niodepth=1\nnorandommap\nthinktime=3ms\n\
                      number_ios=200\n";
 
-/// Every scheme of the axis. The factor on the queue is one where the victims are those that were foreseen when
+/// Every scheme of the axis. The factor on the queue is one where the victims are those that were planned when
 /// the host opened its superblock. Drawn at random they are not always. Under Zipf's law superblocks empty while
-/// the host fills one, so that fewer moves are left than were foreseen: the pace is too fast at first.
+/// the host fills one, so that fewer moves are left than were planned: the pace is too fast at first.
 #[test]
 fn formula_no_write_waits_long_for_cleaning() {
     for scheme in gc_victim::AXIS.schemes {

@@ -171,7 +171,7 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                 let first = u32::from(wordline) * slots;
                 for slot in first..first + slots {
                     let ppa = Ppa::new(block, slot);
-                    let (at, _) = layout.row_of(ppa, to);
+                    let (at, _) = layout.mp_page_of(ppa, to);
                     let ok = !plain.failures.program_fails(block, at.die, wordline);
                     if ok {
                         plain.pages.insert(ppa, written + u64::from(slot - first));
@@ -182,7 +182,7 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
             // A row is read behind the buffers of the write.
             let rows =
                 u32::from(geometry.wordlines_per_block) * u32::from(dies) * u32::from(to.bits());
-            let at = layout.data_row(draw.at(3).below(u64::from(rows)) as u32, block, to);
+            let at = layout.data_mp_page(draw.at(3).below(u64::from(rows)) as u32, block, to);
             let buf = Buf(wordline_slots);
             flash.issue(op(at.die, read_of(at, to, buf)));
             assert!(matches!(
@@ -192,9 +192,11 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                     FlashEvent::Decoded { failed: 0, .. }
                 ))
             ));
-            for row_slot in 0..layout.slots_per_row() {
-                let ppa = layout.slot_at(at, row_slot, to);
-                let found = flash.buffered(buf.slot(row_slot)).map(|spare| spare.lpn.0);
+            for mp_page_slot in 0..layout.slots_per_mp_page() {
+                let ppa = layout.slot_at(at, mp_page_slot, to);
+                let found = flash
+                    .buffered(buf.slot(mp_page_slot))
+                    .map(|spare| spare.lpn.0);
                 assert_eq!(found, plain.pages.get(&ppa).copied(), "{case}: {ppa:?}");
             }
             for slot in 0..geometry.slots_per_superblock(to) {

@@ -56,7 +56,7 @@ pub struct Run {
 
 /// New state of a logical page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Mapping {
     /// The page lies at this slot.
     At(Ppa),
     /// The page holds no data.
@@ -183,19 +183,19 @@ impl<M: Arena> Map<M> {
     }
 
     /// The state of `lpn`. A page that was never written is as one that is trimmed.
-    pub fn place_of(&self, lpn: Lpn) -> Place {
+    pub fn mapping_of(&self, lpn: Lpn) -> Mapping {
         match self.lookup(lpn, 1) {
-            Run { lost: true, .. } => Place::Lost,
-            Run { ppa, .. } => ppa.map_or(Place::Trimmed, Place::At),
+            Run { lost: true, .. } => Mapping::Lost,
+            Run { ppa, .. } => ppa.map_or(Mapping::Trimmed, Mapping::At),
         }
     }
 
     /// Sets the state of `lpn` and returns its previous slot. Needs [`Map::has_room`].
-    pub fn set(&mut self, lpn: Lpn, place: Place) -> Option<Ppa> {
-        let value = match place {
-            Place::At(ppa) => self.place(ppa),
-            Place::Trimmed => TRIMMED,
-            Place::Lost => LOST,
+    pub fn set(&mut self, lpn: Lpn, mapping: Mapping) -> Option<Ppa> {
+        let value = match mapping {
+            Mapping::At(ppa) => self.place(ppa),
+            Mapping::Trimmed => TRIMMED,
+            Mapping::Lost => LOST,
         };
         let region = lpn.0 / REGION_PAGES;
         self.any_touched = true;
@@ -252,7 +252,7 @@ impl<M: Arena> Map<M> {
             self.touched[region / 64] |= 1 << (region % 64);
         } else {
             (first..end).for_each(|lpn| {
-                self.set(Lpn(lpn), Place::Trimmed);
+                self.set(Lpn(lpn), Mapping::Trimmed);
             });
         }
         (end - first) as u32

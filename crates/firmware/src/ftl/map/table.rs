@@ -3,7 +3,7 @@
 use firstread_core::{Arena, Lpn, Ppa};
 
 use super::directory::Directory;
-use super::{Map, Place};
+use super::{Map, Mapping};
 
 /// The map of host pages, and the directory of map pages.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl<M: Arena> Table<M> {
     pub(crate) fn set(&mut self, lpn: Lpn, ppa: Ppa) -> Option<Ppa> {
         match self.directory.is_map(lpn) {
             true => self.directory.set(lpn, Some(ppa)),
-            false => self.map.set(lpn, Place::At(ppa)),
+            false => self.map.set(lpn, Mapping::At(ppa)),
         }
     }
 

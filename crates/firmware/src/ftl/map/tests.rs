@@ -83,8 +83,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn at(block: u32, slot: u32) -> Place {
-    Place::At(Ppa::new(SuperblockId(block), slot))
+fn at(block: u32, slot: u32) -> Mapping {
+    Mapping::At(Ppa::new(SuperblockId(block), slot))
 }
 
 /// After a power cut, data on flash of a page whose region was trimmed as a whole count only if they were
@@ -102,10 +102,10 @@ fn powerloss_a_trimmed_region_keeps_older_data_out() {
     // Pages that are written again, trimmed singly, and lost; and pages of regions that were never trimmed as
     // a whole.
     map.set(Lpn(region(1) + 1), at(1, 1));
-    map.set(Lpn(region(1) + 2), Place::Trimmed);
-    map.set(Lpn(region(1) + 3), Place::Lost);
+    map.set(Lpn(region(1) + 2), Mapping::Trimmed);
+    map.set(Lpn(region(1) + 3), Mapping::Lost);
     map.set(Lpn(region(2)), at(1, 2));
-    map.set(Lpn(region(2) + 1), Place::Trimmed);
+    map.set(Lpn(region(2) + 1), Mapping::Trimmed);
     map.forget_places();
     let recovers = |page: u64| {
         [0, 99, 100, 101, 299, 300, 301].map(|sequence| map.recovers(Lpn(page), sequence))
@@ -174,8 +174,8 @@ fn model_a_computed_slot_is_valid_where_its_page_is_found() {
     assert_eq!(check(&map), pages);
     let last = 2 * REGION_PAGES;
     map.set(Lpn(last), at(15, 0));
-    map.set(Lpn(last + 1), Place::Trimmed);
-    map.set(Lpn(last + 2), Place::Lost);
+    map.set(Lpn(last + 1), Mapping::Trimmed);
+    map.set(Lpn(last + 2), Mapping::Lost);
     assert_eq!(check(&map), pages - 3);
     map.trim(REGION_PAGES, last, 1, |_, _| ());
     assert_eq!(check(&map), pages - 3 - REGION_PAGES);
@@ -206,11 +206,11 @@ proptest! {
     #[test]
     fn model_map_is_a_map(steps in prop::collection::vec(step(), 1..40)) {
         let mut map = map();
-        let mut model: BTreeMap<u64, Place> = BTreeMap::new();
+        let mut model: BTreeMap<u64, Mapping> = BTreeMap::new();
         let mut next = 0u64;
-        let at = |model: &BTreeMap<u64, Place>, lpn| match model.get(&lpn) {
+        let at = |model: &BTreeMap<u64, Mapping>, lpn| match model.get(&lpn) {
             None => filled(lpn),
-            Some(Place::At(ppa)) => Some(*ppa),
+            Some(Mapping::At(ppa)) => Some(*ppa),
             Some(_) => None,
         };
         for step in steps {
@@ -221,7 +221,7 @@ proptest! {
                             map.grow_overlay(|m| m.bytes.resize(m.bytes.len() + 1_000_000, 0));
                         }
                         next += 1;
-                        let place = Place::At(Ppa::new(SuperblockId((next / 10_000) as u32), (next % 10_000) as u32));
+                        let place = Mapping::At(Ppa::new(SuperblockId((next / 10_000) as u32), (next % 10_000) as u32));
                         prop_assert_eq!(map.set(Lpn(lpn), place), at(&model, lpn));
                         model.insert(lpn, place);
                     }
@@ -238,14 +238,14 @@ proptest! {
                     prop_assert_eq!(lpn, end);
                     let held = (first..end).filter(|&l| at(&model, l).is_some()).count();
                     prop_assert_eq!(told, held as u64);
-                    (first..end).for_each(|l| { model.insert(l, Place::Trimmed); });
+                    (first..end).for_each(|l| { model.insert(l, Mapping::Trimmed); });
                 }
                 Step::Lose(lpn) => {
                     if !map.has_room(1) {
                         map.grow_overlay(|m| m.bytes.resize(m.bytes.len() + 1_000_000, 0));
                     }
-                    map.set(Lpn(lpn), Place::Lost);
-                    model.insert(lpn, Place::Lost);
+                    map.set(Lpn(lpn), Mapping::Lost);
+                    model.insert(lpn, Mapping::Lost);
                     prop_assert!(map.lookup(Lpn(lpn), 9).lost);
                 }
             }

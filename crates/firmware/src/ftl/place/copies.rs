@@ -3,13 +3,13 @@
 
 use firstread_core::{CellMode, Ns, Wait};
 
-use super::buffer::Refused;
+use super::buffer::NoSlot;
 use super::target::Taken;
-use super::{Place, Refusal};
+use super::{Placement, TakeError};
 use crate::observe::{StreamId, StreamUse};
 use crate::shared::Shared;
 
-impl Place {
+impl Placement {
     /// Whether the next promotion to `mode` begins a wordline, and how many wordlines of promoted pages are filled and
     /// not programmed yet.
     pub(crate) fn promotion_backlog(&self, mode: CellMode) -> (bool, usize) {
@@ -17,13 +17,16 @@ impl Place {
             let stream = self.streams.that_takes(StreamUse::Promoted(mode))?;
             let buffer = self.streams.of(stream);
             Some((
-                !buffer.fills_line(),
-                buffer.lines() - usize::from(buffer.fills_line()),
+                !buffer.fills_superwordline(),
+                buffer.superwordlines() - usize::from(buffer.fills_superwordline()),
             ))
         };
         let begins = waiting(mode).is_some_and(|(begins, _)| begins);
         let of_modes = CellMode::ALL.into_iter().filter_map(waiting);
-        (begins, of_modes.map(|(_, lines)| lines).sum())
+        (
+            begins,
+            of_modes.map(|(_, superwordlines)| superwordlines).sum(),
+        )
     }
 
     /// A slot of declared stream `stream`. If the stream has no superblock and its pool is empty, relocation will look for
@@ -34,16 +37,16 @@ impl Place {
         now: Ns,
         stream: StreamId,
         shared: &mut Shared,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Taken, TakeError> {
         if !self.rewrites.is_empty() {
-            return Err(Refusal::Wait(Wait::Rewrite));
+            return Err(TakeError::Wait(Wait::Rewrite));
         }
         // A superblock is opened for a page that it can take now: a move that it cannot take opens another one.
         if self.streams.is_full(stream) {
-            return Err(Refusal::Wait(Wait::Buffer));
+            return Err(TakeError::Wait(Wait::Buffer));
         }
         let mut taken = self.streams.allocate(stream);
-        if let Err(Refused::NeedsBlock) = taken {
+        if let Err(NoSlot::NeedsBlock) = taken {
             let what = self.streams.takes(stream);
             let may_open = match what {
                 StreamUse::Promoted(_) => true,
@@ -51,7 +54,7 @@ impl Place {
                 _ => self.can_open_for_refresh(shared),
             };
             if !may_open {
-                return Err(Refusal::Wait(Wait::Reserve));
+                return Err(TakeError::Wait(Wait::Reserve));
             }
             if self.open(now, stream, shared) {
                 taken = self.streams.allocate(stream);
@@ -61,8 +64,8 @@ impl Place {
         }
         match taken {
             Ok(slot) => Ok((stream, slot)),
-            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
-            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
+            Err(NoSlot::Full) => Err(TakeError::Wait(Wait::Buffer)),
+            Err(NoSlot::NeedsBlock) => Err(TakeError::Wait(Wait::Superblock)),
         }
     }
 }

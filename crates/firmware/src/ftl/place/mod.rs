@@ -1,7 +1,7 @@
 //! Placement: the only way by which data get a slot on flash.
 //!
-//! A writer calls [`Place::take`] for a slot, puts the data into the slot's buffer, and calls
-//! [`Place::commit`]. From then on the page lies in that slot. Between the two calls data are copied, but the
+//! A writer calls [`Placement::take`] for a slot, puts the data into the slot's buffer, and calls
+//! [`Placement::commit`]. From then on the page lies in that slot. Between the two calls data are copied, but the
 //! map does not change. Only placement decides which stream a page goes to, which superblock a stream opens,
 //! and how much of the free space a stream may use. Only placement changes the counts of valid slots.
 //!
@@ -43,7 +43,7 @@ use firstread_core::{
 use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
 use crate::observe::{
-    MOST_REGIONS, Owner, RegionId, Regions, StreamId, StreamUse, SuperblockRow, SuperblockUse,
+    MOST_REGIONS, Owner, RegionId, Regions, StreamId, StreamUse, SuperblockInfo, SuperblockUse,
 };
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
@@ -51,7 +51,7 @@ use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 use bad::BadBlocks;
 pub(crate) use buffer::Program;
-use buffer::{Allocated, Due, Refused, WriteBuffer};
+use buffer::{Allocated, Due, NoSlot, WriteBuffer};
 pub(crate) use erases::Erased;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
@@ -96,7 +96,7 @@ pub(crate) enum Why {
 
 /// Why no slot is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum TakeError {
     /// The data to be written are no longer the last version.
     Overtaken,
     /// The writer has to wait.
@@ -166,7 +166,7 @@ impl Programs {
             die,
             block: self.block,
             wordline: self.due.wordline,
-            line: self.due.line,
+            superwordline: self.due.superwordline,
         };
         (self.stream, program)
     }
@@ -174,7 +174,7 @@ impl Programs {
 
 /// Placement: free space, write buffers, and the schemes of axes `area` and `wear`.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Placement {
     pub(crate) space: Space,
     pub(crate) relocation: RelocationState,
     streams: Streams,
@@ -191,7 +191,7 @@ pub(crate) struct Place {
     waiting: Waiting,
 }
 
-impl Place {
+impl Placement {
     /// Placement for a drive whose superblocks are all free and divided into `regions`, with `map_pages` map pages on
     /// flash and the streams of `plan`. Slot buffers begin at `first`.
     pub(crate) fn new(
@@ -201,12 +201,12 @@ impl Place {
         (area, wear): (AnyArea, AnyWear),
         regions: &Regions,
         first: Buf,
-    ) -> Place {
+    ) -> Placement {
         let geometry = config.geometry;
         let slots = geometry.slots_per_superblock(config.mode);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
         let loses = config.write_cache == WriteCache::Volatile;
-        Place {
+        Placement {
             space: Space::new(
                 regions,
                 slots,
@@ -245,18 +245,18 @@ impl Place {
         item: &Item,
         table: &Table<M>,
         shared: &mut Shared,
-    ) -> Result<Placed, Refusal> {
+    ) -> Result<Placed, TakeError> {
         if item.expect.is_some_and(|ppa| !table.lies_at(item.lpn, ppa)) {
-            return Err(Refusal::Overtaken);
+            return Err(TakeError::Overtaken);
         }
         let changes_map = matches!(item.why, Why::Moved { .. } | Why::Copied(_));
         if changes_map && !table.map.has_room(1) {
-            return Err(Refusal::Wait(Wait::Overlay));
+            return Err(TakeError::Wait(Wait::Overlay));
         }
         let (stream, slot) = match (self.has_one_choice(item, shared), item.why) {
             (false, _) => self.take_by_target(now, item, table, shared)?,
             (true, Why::Host { has_merged }) => {
-                let stream = Place::stream_of_write();
+                let stream = Placement::stream_of_write();
                 let slot = self.take_for_host(now, stream, has_merged, shared)?;
                 (stream, slot)
             }
@@ -289,15 +289,15 @@ impl Place {
         stream: StreamId,
         has_merged: bool,
         shared: &mut Shared,
-    ) -> Result<Allocated, Refusal> {
+    ) -> Result<Allocated, TakeError> {
         loop {
             if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
-                return Err(Refusal::Wait(wait));
+                return Err(TakeError::Wait(wait));
             }
             match self.streams.of_mut(stream).allocate() {
                 Ok(slot) => return Ok(slot),
-                Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
-                Err(Refused::NeedsBlock) => {}
+                Err(NoSlot::Full) => return Err(TakeError::Wait(Wait::Buffer)),
+                Err(NoSlot::NeedsBlock) => {}
             }
             self.open_for_host(now, stream, shared)?;
         }
@@ -309,15 +309,15 @@ impl Place {
         now: Ns,
         stream: StreamId,
         shared: &mut Shared,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), TakeError> {
         let needs = !self.open(now, stream, shared);
         self.relocation.host_waits.set(Wait::Superblock, needs);
         if needs && !self.is_full(shared) {
-            return Err(Refusal::Wait(Wait::Superblock));
+            return Err(TakeError::Wait(Wait::Superblock));
         }
         if needs {
             self.relocation.host_waits.set(Wait::Superblock, false);
-            return Err(Refusal::Never(Status::NoSpace));
+            return Err(TakeError::Never(Status::NoSpace));
         }
         Ok(())
     }
@@ -329,21 +329,21 @@ impl Place {
         now: Ns,
         own: StreamId,
         shared: &mut Shared,
-    ) -> Result<(StreamId, Allocated), Refusal> {
+    ) -> Result<(StreamId, Allocated), TakeError> {
         let mut stream = own;
         let mut taken = self.streams.allocate(stream);
-        if let Err(Refused::NeedsBlock) = taken {
+        if let Err(NoSlot::NeedsBlock) = taken {
             (stream, taken) = self.take_of_new(now, own, shared);
         }
         match taken {
             Ok(slot) => {
                 if Some(own) == self.streams.map() {
-                    shared.blocks.row_mut(slot.ppa.block()).holds_map = true;
+                    shared.blocks.info_mut(slot.ppa.block()).holds_map = true;
                 }
                 Ok((stream, slot))
             }
-            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
-            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
+            Err(NoSlot::Full) => Err(TakeError::Wait(Wait::Buffer)),
+            Err(NoSlot::NeedsBlock) => Err(TakeError::Wait(Wait::Superblock)),
         }
     }
 
@@ -355,7 +355,7 @@ impl Place {
         now: Ns,
         own: StreamId,
         shared: &mut Shared,
-    ) -> (StreamId, Result<Allocated, Refused>) {
+    ) -> (StreamId, Result<Allocated, NoSlot>) {
         if self.open(now, own, shared) {
             return (own, self.streams.allocate(own));
         }
@@ -368,7 +368,7 @@ impl Place {
             {
                 (StreamId::MOVE, self.streams.allocate(StreamId::MOVE))
             }
-            None => (own, Err(Refused::NeedsBlock)),
+            None => (own, Err(NoSlot::NeedsBlock)),
         }
     }
 
@@ -383,23 +383,23 @@ impl Place {
     }
 
     #[inline]
-    fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, Refusal> {
+    fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, TakeError> {
         self.map_may_write(now, shared)?;
         let slot = self.streams.of_mut(self.streams.of_map()).allocate();
-        slot.map_err(|_| Refusal::Wait(Wait::Buffer))
+        slot.map_err(|_| TakeError::Wait(Wait::Buffer))
     }
 
     /// Whether the map cache may write a page. Opens a superblock for it if necessary.
-    pub(crate) fn map_may_write(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
+    pub(crate) fn map_may_write(&mut self, now: Ns, shared: &mut Shared) -> Result<(), TakeError> {
         if !self.rewrites.is_empty() {
-            return Err(Refusal::Wait(Wait::Rewrite));
+            return Err(TakeError::Wait(Wait::Rewrite));
         }
-        if let Some(Refused::Full) = self.streams.of(self.streams.of_map()).refuses() {
-            return Err(Refusal::Wait(Wait::Buffer));
+        if let Some(NoSlot::Full) = self.streams.of(self.streams.of_map()).refuses() {
+            return Err(TakeError::Wait(Wait::Buffer));
         }
         match self.give_map_space(now, shared) {
             true => Ok(()),
-            false => Err(Refusal::Wait(Wait::Superblock)),
+            false => Err(TakeError::Wait(Wait::Superblock)),
         }
     }
 
@@ -409,7 +409,7 @@ impl Place {
         let slots = self.space.largest_slots;
         let map = self.streams.of_map();
         let refuses = self.streams.of(map).refuses();
-        let needs_block = matches!(refuses, Some(Refused::NeedsBlock));
+        let needs_block = matches!(refuses, Some(NoSlot::NeedsBlock));
         let gives = self.can_spare(1, shared)
             && (!needs_block
                 || self.has_beyond_reserve(slots, shared) && self.open(now, map, shared));
@@ -433,9 +433,9 @@ impl Place {
             lpn, stream, slot, ..
         } = placed;
         let old = table.set(lpn, slot.ppa);
-        shared.blocks.row_mut(slot.ppa.block()).valid_slots += 1;
+        shared.blocks.info_mut(slot.ppa.block()).valid_slots += 1;
         if let Some(old) = old {
-            shared.blocks.row_mut(old.block()).valid_slots -= 1;
+            shared.blocks.info_mut(old.block()).valid_slots -= 1;
         }
         Programs {
             stream,
@@ -446,13 +446,13 @@ impl Place {
 
     /// Pads one slot of the wordline that `stream` fills. Returns the programs that this makes due; none if the stream
     /// fills no wordline.
-    pub(crate) fn pad_line(
+    pub(crate) fn pad_superwordline(
         &mut self,
         stream: StreamId,
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> Option<Programs> {
-        if !self.streams.of(stream).fills_line() {
+        if !self.streams.of(stream).fills_superwordline() {
             return None;
         }
         let slot = self.streams.allocate(stream).ok()?;
@@ -475,7 +475,7 @@ impl Place {
     ) -> u32 {
         let blocks = &mut shared.blocks;
         table.map.trim(first, end, sequence, |block, pages| {
-            blocks.row_mut(block).valid_slots -= pages;
+            blocks.info_mut(block).valid_slots -= pages;
         })
     }
 
@@ -487,7 +487,7 @@ impl Place {
         shared: &mut Shared,
     ) {
         if let Some(ppa) = table.directory.set(lpn, None) {
-            shared.blocks.row_mut(ppa.block()).valid_slots -= 1;
+            shared.blocks.info_mut(ppa.block()).valid_slots -= 1;
         }
     }
 
@@ -500,8 +500,8 @@ impl Place {
         table: &mut Table<M>,
         shared: &mut Shared,
     ) {
-        table.map.set(lpn, map::Place::Lost);
-        shared.blocks.row_mut(ppa.block()).valid_slots -= 1;
+        table.map.set(lpn, map::Mapping::Lost);
+        shared.blocks.info_mut(ppa.block()).valid_slots -= 1;
         shared.counters.slots_lost += 1;
     }
 
@@ -516,13 +516,15 @@ impl Place {
         // Slots to be rewritten are looked up only in superblocks with broken stripes: each failed program breaks
         // one.
         let may_be_rewritten =
-            !self.rewrites.is_empty() && shared.blocks.row(ppa.block()).stripe_broken;
+            !self.rewrites.is_empty() && shared.blocks.info(ppa.block()).stripe_broken;
         written.or_else(|| may_be_rewritten.then(|| self.rewrites.holds(ppa))?)
     }
 
     /// Whether `wordline` of `block` is in a buffer: some die has not programmed its part yet.
-    pub(crate) fn holds_line(&self, block: SuperblockId, wordline: u16) -> bool {
-        self.streams.iter().any(|b| b.holds_line(block, wordline))
+    pub(crate) fn holds_superwordline(&self, block: SuperblockId, wordline: u16) -> bool {
+        self.streams
+            .iter()
+            .any(|b| b.holds_superwordline(block, wordline))
     }
 
     /// Slots left in the superblock that map pages go to, on a drive that has a stream for them.
@@ -530,10 +532,10 @@ impl Place {
         self.streams.of(self.streams.of_map()).slots_left()
     }
 
-    /// Whether `block`, whose record is `row`, names the stream that fills it, and none if it is free.
-    pub(crate) fn names_its_stream(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
-        let is_empty = matches!(row.usage, SuperblockUse::Free | SuperblockUse::Erasing);
-        self.streams.are_named_in(block, row) && !(is_empty && row.stream.is_some())
+    /// Whether `block`, whose record is `info`, names the stream that fills it, and none if it is free.
+    pub(crate) fn names_its_stream(&self, block: SuperblockId, info: &SuperblockInfo) -> bool {
+        let is_empty = matches!(info.usage, SuperblockUse::Free | SuperblockUse::Erasing);
+        self.streams.are_named_in(block, info) && !(is_empty && info.stream.is_some())
     }
 
     /// Superblocks that are completely filled but not completely programmed. With `map_ends` the map's open
@@ -541,7 +543,8 @@ impl Place {
     pub(crate) fn filled_to_their_end(&self, map_ends: bool) -> [Option<SuperblockId>; FILLED] {
         let mut filled = [None; FILLED];
         for (into, block) in filled.iter_mut().zip(self.streams.blocks()) {
-            let fills = |buffer: &WriteBuffer| buffer.fills(block) || buffer.fills_line_of(block);
+            let fills =
+                |buffer: &WriteBuffer| buffer.fills(block) || buffer.fills_superwordline_of(block);
             let open = self.streams.that_fill_on(map_ends).any(fills);
             *into = (!open).then_some(block);
         }

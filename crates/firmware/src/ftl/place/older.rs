@@ -18,7 +18,7 @@ use crate::ftl::map;
 #[derive(Clone, Debug)]
 pub(super) struct OlderVersions {
     /// No entry where the write cache is not volatile.
-    replaced: Box<[Option<map::Place>]>,
+    replaced: Box<[Option<map::Mapping>]>,
     /// The first slot buffer.
     first: u32,
 }
@@ -39,13 +39,13 @@ impl OlderVersions {
     }
 
     /// What the data in `buf` have replaced; none if they are not lost at a power cut.
-    pub(super) fn of(&self, buf: Buf) -> Option<map::Place> {
+    pub(super) fn of(&self, buf: Buf) -> Option<map::Mapping> {
         let entry = self.replaced.get((buf.0 - self.first) as usize);
         entry.copied().flatten()
     }
 
     /// The data in `buf` have replaced `older`; none if they are not lost at a power cut.
-    pub(super) fn note(&mut self, buf: Buf, older: Option<map::Place>) {
+    pub(super) fn note(&mut self, buf: Buf, older: Option<map::Mapping>) {
         if let Some(entry) = self.replaced.get_mut((buf.0 - self.first) as usize) {
             *entry = older;
         }
@@ -58,6 +58,6 @@ impl OlderVersions {
 
     /// Whether the data in `buf` have replaced a version in `block`.
     pub(super) fn lies_in(&self, buf: Buf, block: SuperblockId) -> bool {
-        matches!(self.of(buf), Some(map::Place::At(ppa)) if ppa.block() == block)
+        matches!(self.of(buf), Some(map::Mapping::At(ppa)) if ppa.block() == block)
     }
 }

@@ -1,13 +1,14 @@
 //! Pools: the superblocks of one region in one set of cell modes, a row each.
 //!
-//! A superblock belongs to the pool of its region and its mode. The free superblocks of a *common* pool are room for moves,
+//! A superblock belongs to the pool of its region and its mode. The free superblocks of a *common* pool are headroom,
 //! and any stream may open them, unless they are kept for the streams of the pool. Those of a pool of one mode are opened
-//! for the stream of this mode alone; they lie in the drive's own region, and are no room for moves.
+//! for the stream of this mode alone; they lie in the drive's own region, and are no headroom.
 
 use firstread_core::{CellMode, SuperblockId};
 
 use crate::observe::{
-    MOST_REGIONS, ModeSet, PoolId, RegionId, Regions, SuperblockRow, SuperblockTable, SuperblockUse,
+    MOST_REGIONS, ModeSet, PoolId, RegionId, Regions, SuperblockInfo, SuperblockTable,
+    SuperblockUse,
 };
 
 /// Maximum number of pools: one of each region, and one of each mode.
@@ -18,7 +19,7 @@ const MOST_POOLS: usize = MOST_REGIONS + CellMode::ALL.len();
 pub(crate) struct Pool {
     region: RegionId,
     modes: ModeSet,
-    /// Whether its free superblocks are room for moves.
+    /// Whether its free superblocks are headroom.
     is_common: bool,
     /// Whether its free superblocks are kept from the streams of other pools.
     pub(super) is_kept: bool,
@@ -107,15 +108,15 @@ impl Pools {
     /// Has each superblock of the table `blocks` name its pool.
     pub(crate) fn assign(&self, blocks: &mut SuperblockTable) {
         for block in (0..blocks.len()).map(SuperblockId) {
-            let pool = self.that_has(blocks.region_of(block), blocks.row(block).mode);
-            blocks.row_mut(block).pool = pool;
+            let pool = self.that_has(blocks.region_of(block), blocks.info(block).mode);
+            blocks.info_mut(block).pool = pool;
         }
     }
 
     /// Whether each superblock of the table `blocks` names its pool.
     pub(super) fn are_named_in(&self, blocks: &SuperblockTable) -> bool {
-        let is_named = |(block, row): (_, &SuperblockRow)| {
-            row.pool == self.that_has(blocks.region_of(block), row.mode)
+        let is_named = |(block, info): (_, &SuperblockInfo)| {
+            info.pool == self.that_has(blocks.region_of(block), info.mode)
         };
         blocks.iter().all(is_named)
     }
@@ -147,13 +148,13 @@ impl Pools {
         self.rows.iter().flatten().filter(|row| row.is_common)
     }
 
-    /// Free superblocks that are room for moves.
+    /// Free superblocks that are headroom.
     #[inline]
     pub(crate) fn free(&self) -> u32 {
         self.free
     }
 
-    /// Slots of the free superblocks that are room for moves.
+    /// Slots of the free superblocks that are headroom.
     #[inline]
     pub(crate) fn free_slots(&self) -> u64 {
         self.free_slots
@@ -196,9 +197,9 @@ impl Pools {
             (row.free, row.free_slots) = (0, 0);
         }
         pools.add_up();
-        let is_free = |(_, row): &(_, &SuperblockRow)| row.usage == SuperblockUse::Free;
-        for (_, row) in blocks.iter().filter(is_free) {
-            pools.put_back(row.pool, slots(row.mode));
+        let is_free = |(_, info): &(_, &SuperblockInfo)| info.usage == SuperblockUse::Free;
+        for (_, info) in blocks.iter().filter(is_free) {
+            pools.put_back(info.pool, slots(info.mode));
         }
         pools
     }
@@ -226,17 +227,17 @@ mod tests {
         assert!(pools.are_named_in(&blocks));
         assert_eq!(pools.counted(&blocks, |_| SLOTS), pools);
         let all = (0..6).map(SuperblockId);
-        all.for_each(|block| blocks.row_mut(block).usage = SuperblockUse::Full);
+        all.for_each(|block| blocks.info_mut(block).usage = SuperblockUse::Full);
         let none = pools.counted(&blocks, |_| SLOTS);
         assert_eq!((none.free(), none.free_slots()), (0, 0));
-        // One in each region, and one in the pool of a mode, which is no room for moves.
+        // One in each region, and one in the pool of a mode, which is no headroom.
         for (block, mode) in [(0, CellMode::Qlc), (1, CellMode::Slc), (5, CellMode::Qlc)] {
-            let row = blocks.row_mut(SuperblockId(block));
-            (row.usage, row.mode) = (SuperblockUse::Free, mode);
+            let info = blocks.info_mut(SuperblockId(block));
+            (info.usage, info.mode) = (SuperblockUse::Free, mode);
         }
         assert!(!pools.are_named_in(&blocks), "one has changed its mode");
         pools.assign(&mut blocks);
-        let named = [0, 1, 5].map(|block| blocks.row(SuperblockId(block)).pool.0);
+        let named = [0, 1, 5].map(|block| blocks.info(SuperblockId(block)).pool.0);
         assert_eq!(named, [0, 2, 1], "the two regions, then the mode");
         let slots = |mode: CellMode| SLOTS * u32::from(mode.bits());
         let some = none.counted(&blocks, slots);

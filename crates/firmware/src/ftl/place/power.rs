@@ -11,7 +11,7 @@ use super::erases::Erases;
 use super::relocation_state::RelocationState;
 use super::rewrite::RewriteQueue;
 use super::streams::Streams;
-use super::{Place, Placed, Waiting};
+use super::{Placed, Placement, Waiting};
 use crate::ftl::map::{self, Directory, Table};
 use crate::observe::{RegionId, StreamUse};
 use crate::schedule::Purpose;
@@ -33,7 +33,7 @@ pub(crate) struct Dumped {
     waiting: Waiting,
 }
 
-impl Place {
+impl Placement {
     /// Power is cut: records the programs that waited, and queues the data torn by running programs for rewriting.
     /// Returns the number of running programs.
     pub(crate) fn cut(&mut self, shared: &mut Shared, ports: &mut impl Out) -> u32 {
@@ -48,8 +48,13 @@ impl Place {
         let mut torn = 0;
         for job in 0..shared.jobs.len() {
             let at = shared.jobs[job].at;
-            if let Purpose::Program { stream, line, .. } = shared.jobs[job].purpose {
-                self.queue_rewrite(stream, at.die, line, shared, ports);
+            if let Purpose::Program {
+                stream,
+                superwordline,
+                ..
+            } = shared.jobs[job].purpose
+            {
+                self.queue_rewrite(stream, at.die, superwordline, shared, ports);
                 torn += 1;
             }
         }
@@ -59,8 +64,8 @@ impl Place {
     /// Counts of valid slots and pins are lost with the power. The recovery counts them again.
     pub(crate) fn forget_counts(&self, shared: &mut Shared) {
         for block in (0..shared.blocks.len()).map(SuperblockId) {
-            let row = shared.blocks.row_mut(block);
-            (row.valid_slots, row.pins) = (0, 0);
+            let info = shared.blocks.info_mut(block);
+            (info.valid_slots, info.pins) = (0, 0);
         }
     }
 
@@ -113,8 +118,8 @@ impl Place {
     }
 
     /// Number of wordlines in the write buffers.
-    pub(crate) fn lines(&self) -> usize {
-        self.streams.iter().map(|b| b.lines()).sum()
+    pub(crate) fn superwordlines(&self) -> usize {
+        self.streams.iter().map(|b| b.superwordlines()).sum()
     }
 
     /// Entry `i` of the dump: the slot where the data were to lie, and their buffer. The inner option is none
@@ -140,17 +145,17 @@ impl Place {
     pub(crate) fn count_valid<M: Arena>(&self, table: &Table<M>, shared: &mut Shared) {
         let blocks = &mut shared.blocks;
         for block in (0..blocks.len()).map(SuperblockId) {
-            blocks.row_mut(block).valid_slots = 0;
+            blocks.info_mut(block).valid_slots = 0;
         }
         let directory = &table.directory;
         for page in 0..directory.len() {
             if let Some(ppa) = directory.place_of(page) {
-                blocks.row_mut(ppa.block()).valid_slots += 1;
+                blocks.info_mut(ppa.block()).valid_slots += 1;
             }
         }
         for (_, run) in table.map.runs() {
             if let Some(ppa) = run.ppa {
-                blocks.row_mut(ppa.block()).valid_slots += run.pages;
+                blocks.info_mut(ppa.block()).valid_slots += run.pages;
             }
         }
     }
@@ -166,9 +171,9 @@ impl Place {
         let interrupted = self.space.erases.blocks();
         for block in self.space.erases.blocks() {
             // The interrupted erase has worn the cells too, and left them in their new mode.
-            let row = shared.blocks.row_mut(block);
-            row.wear(shared.config.cycle_damage);
-            row.mode_before = row.mode;
+            let info = shared.blocks.info_mut(block);
+            info.wear(shared.config.cycle_damage);
+            info.mode_before = info.mode;
         }
         interrupted
     }
@@ -182,11 +187,11 @@ impl Place {
     }
 }
 
-impl Place {
+impl Placement {
     /// What `placed` replaces is noted, before the map changes.
     #[inline(never)] // On drives with a volatile cache alone.
     pub(super) fn note_older<M: Arena>(&mut self, placed: &Placed, table: &Table<M>) {
-        let older = placed.of_host.then(|| table.map.place_of(placed.lpn));
+        let older = placed.of_host.then(|| table.map.mapping_of(placed.lpn));
         self.older.note(placed.slot.buf, older);
     }
 
@@ -220,7 +225,7 @@ impl Place {
         while let Some(held) = self.dumped_at(i) {
             i += 1;
             if let Some((_, buf)) = held
-                && self.older.of(buf) == Some(map::Place::At(ppa))
+                && self.older.of(buf) == Some(map::Mapping::At(ppa))
             {
                 self.older.note(buf, None);
             }
@@ -294,13 +299,13 @@ mod tests {
         next.begin_recovery(dump);
         let (place, blocks) = (&next.lower.store.place, &next.lower.store.shared.blocks);
         for (stream, block) in opened {
-            assert_eq!(blocks.row(block).stream, Some(stream));
-            let has_moved = place.streams.have_moved(blocks.row(block));
+            assert_eq!(blocks.info(block).stream, Some(stream));
+            let has_moved = place.streams.have_moved(blocks.info(block));
             assert_eq!(has_moved, stream == StreamId::MOVE);
         }
-        let filled = blocks.row(SuperblockId(0));
+        let filled = blocks.info(SuperblockId(0));
         assert_eq!(filled.stream, None, "it was filled without being written");
-        let declared = blocks.iter().filter(|(_, row)| row.pool == PoolId(1));
+        let declared = blocks.iter().filter(|(_, info)| info.pool == PoolId(1));
         let declared: Vec<u32> = declared.map(|(block, _)| block.0).collect();
         let in_region: Vec<u32> = blocks.numbers_in(RegionId::DECLARED).collect();
         assert_eq!((declared.len(), declared), (4, in_region));
@@ -318,7 +323,7 @@ mod tests {
         fill(&mut drive, 4, 0);
         let (erased, other) = (SuperblockId(3), SuperblockId(4));
         let store = &mut drive.lower.store;
-        store.shared.blocks.row_mut(erased).set_pe_cycles(7);
+        store.shared.blocks.info_mut(erased).set_pe_cycles(7);
         store.place.begin_erase(
             erased,
             CellMode::Slc,
@@ -328,7 +333,7 @@ mod tests {
         );
         let again: Vec<_> = store.place.restart(&mut store.shared).collect();
         assert_eq!(again, [erased]);
-        let cycles = |block| store.shared.blocks.row(block).pe_cycles;
+        let cycles = |block| store.shared.blocks.info(block).pe_cycles;
         assert_eq!((cycles(erased), cycles(other)), (8, 0));
     }
 }

@@ -3,13 +3,13 @@
 
 use firstread_core::{Buf, DieId, Ns, OpClass, PageAddr, PageType, Ppa, SuperblockId};
 
-use super::Place;
+use super::Placement;
 use super::buffer::Program;
 use crate::observe::{StreamId, SuperblockUse, Writer};
 use crate::schedule::{Job, Purpose};
 use crate::shared::{Out, Shared};
 
-impl Place {
+impl Placement {
     /// Queues `program` of `stream`.
     #[inline]
     pub(crate) fn push_program(
@@ -22,7 +22,7 @@ impl Place {
             die,
             block,
             wordline,
-            line,
+            superwordline,
         } = program;
         let at = PageAddr {
             die,
@@ -39,8 +39,8 @@ impl Place {
         let purpose = Purpose::Program {
             stream,
             class,
-            line,
-            buf: self.streams.of(stream).ring_buffer(line as usize),
+            superwordline,
+            buf: self.streams.of(stream).ring_buffer(superwordline as usize),
         };
         shared.push_change(now, purpose, at);
     }
@@ -55,28 +55,33 @@ impl Place {
         ports: &mut impl Out,
     ) -> bool {
         let Job { purpose, .. } = shared.jobs[job];
-        let Purpose::Program { stream, line, .. } = purpose else {
+        let Purpose::Program {
+            stream,
+            superwordline,
+            ..
+        } = purpose
+        else {
             unreachable!("{purpose:?} programs nothing")
         };
         let at = shared.schedule.change_ended(job, &mut shared.jobs);
         self.space.programs -= 1;
         if ok {
-            let mode = shared.blocks.row(at.block).mode;
-            let slots = u64::from(shared.layout.slots_per_row() * u32::from(mode.bits()));
+            let mode = shared.blocks.info(at.block).mode;
+            let slots = u64::from(shared.layout.slots_per_mp_page() * u32::from(mode.bits()));
             shared.counters.slots_programmed += slots;
             shared.counters.slots_programmed_by_mode[mode.index()] += slots;
-            return self.release_part(stream, at.block, at.die, line, shared, ports);
+            return self.release_part(stream, at.block, at.die, superwordline, shared, ports);
         }
         let program = Program {
             die: at.die,
             block: at.block,
             wordline: at.wordline,
-            line,
+            superwordline,
         };
         self.program_failed(stream, program, shared, ports)
     }
 
-    /// The write buffer of `stream` no longer needs the part of `die` in ring line `line`. Returns whether a
+    /// The write buffer of `stream` no longer needs the part of `die` in superwordline `superwordline`. Returns whether a
     /// wordline has become free.
     #[inline]
     fn release_part(
@@ -84,11 +89,11 @@ impl Place {
         stream: StreamId,
         block: SuperblockId,
         die: DieId,
-        line: u8,
+        superwordline: u8,
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
-        let free = self.streams.of_mut(stream).done(die, line);
+        let free = self.streams.of_mut(stream).done(die, superwordline);
         if free {
             self.close_if_done(block, shared);
             if self.streams.row(stream).writer() == Writer::Host {
@@ -104,9 +109,9 @@ impl Place {
         if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
             && !self.rewrites.is_busy_with(block)
         {
-            let row = shared.blocks.row_mut(block);
-            row.usage = SuperblockUse::Full;
-            row.closed = self.space.close();
+            let info = shared.blocks.info_mut(block);
+            info.usage = SuperblockUse::Full;
+            info.closed = self.space.close();
         }
     }
 
@@ -121,39 +126,40 @@ impl Place {
         ports: &mut impl Out,
     ) -> bool {
         self.bad.note(program.block, program.die);
-        let mut frees = self.queue_rewrite(stream, program.die, program.line, shared, ports);
-        let row = shared.blocks.row_mut(program.block);
-        if row.failed {
+        let mut frees =
+            self.queue_rewrite(stream, program.die, program.superwordline, shared, ports);
+        let info = shared.blocks.info_mut(program.block);
+        if info.failed {
             return frees;
         }
-        row.failed = true;
+        info.failed = true;
         self.space.failed += 1;
         self.space.is_short = true;
-        let Some(line) = self.streams.of_mut(stream).abandon(program.block) else {
+        let Some(superwordline) = self.streams.of_mut(stream).abandon(program.block) else {
             return frees;
         };
         for die in (0..shared.config.geometry.dies()).map(DieId) {
-            if self.streams.of(stream).is_incomplete(die, line) {
-                frees |= self.queue_rewrite(stream, die, line, shared, ports);
+            if self.streams.of(stream).is_incomplete(die, superwordline) {
+                frees |= self.queue_rewrite(stream, die, superwordline, shared, ports);
             }
         }
         frees
     }
 
-    /// Copies the part of `die` of ring line `line` from the write buffer of `stream` to the rewrite queue. Returns whether
-    /// the line has become free.
+    /// Copies the part of `die` of superwordline `superwordline` from the write buffer of `stream` to the rewrite queue. Returns whether
+    /// the superwordline has become free.
     pub(super) fn queue_rewrite(
         &mut self,
         stream: StreamId,
         die: DieId,
-        line: u8,
+        superwordline: u8,
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
         let buffer = self.streams.of(stream);
-        let block = buffer.block_of(line);
-        shared.blocks.row_mut(block).stripe_broken = true;
-        for (ppa, from) in buffer.filled_of(die, line) {
+        let block = buffer.block_of(superwordline);
+        shared.blocks.info_mut(block).stripe_broken = true;
+        for (ppa, from) in buffer.filled_of(die, superwordline) {
             // There is nothing of padding, and of what a power cut has lost.
             if ports.buffered(from).is_some() {
                 let to = self.rewrites.take(ppa);
@@ -161,7 +167,7 @@ impl Place {
                 self.older.copy(from, to);
             }
         }
-        self.release_part(stream, block, die, line, shared, ports)
+        self.release_part(stream, block, die, superwordline, shared, ports)
     }
 
     /// Whether data wait to be rewritten.

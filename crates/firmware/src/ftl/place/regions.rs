@@ -3,25 +3,25 @@
 //! A region is a range of superblocks that is worn and cleaned by itself. Every drive has its own one, to which the host
 //! writes. A scheme of axis `area` may declare one more, with a stream for the data that it has enter there.
 //!
-//! A region is a preference. Room, reserve and the proof that cleaning can finish know no regions. But the free superblocks
+//! A region is a preference. Headroom, reserve and the proof that cleaning can finish know no regions. But the free superblocks
 //! of a declared region are kept from what the host, the map and refresh may open, as long as the drive's own region can
 //! hold its own data with the reserve: otherwise they would be taken first, since cleaning makes room for no more than one
 //! superblock. Where the drive's own region is overfull, all free superblocks are for everyone.
 //!
 //! The stream of a declared region is none of relocation's: its superblock is opened only if after that everything that
-//! has to be left is left, and a slot of it takes no room. A page that it cannot take now goes where it would go on a
+//! has to be left is left, and a slot of it takes no headroom. A page that it cannot take now goes where it would go on a
 //! drive with one region. Only moves wait for its buffer: what is emptied within the region is to stay there.
 
 use firstread_core::{Ns, SuperblockId, Wait};
 
 use super::target::Taken;
-use super::{Evacuation, Place, Refusal};
+use super::{Evacuation, Placement, TakeError};
 use crate::observe::{Owner, RegionId, StreamId, StreamUse, SuperblockUse, Writer};
 use crate::policy::area::{Areas, Entry};
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
-impl Place {
+impl Placement {
     /// Superblocks have changed: looks at them anew.
     pub(crate) fn look_at_regions(&mut self, shared: &Shared) {
         if shared.blocks.has_regions() {
@@ -36,11 +36,11 @@ impl Place {
     /// Whether the drive's own region has room for its data, the reserve and the least spare.
     fn own_region_holds_its_data(&self, shared: &Shared) -> bool {
         let usable = shared.blocks.in_region(RegionId::MAIN);
-        let usable = usable.iter().map(|(_, row)| row);
-        let usable = usable.filter(|row| row.usage != SuperblockUse::Bad);
-        let (slots, valid) = usable.fold((0, 0), |(slots, valid), row| {
-            let of_row = u64::from(shared.slots_of(row.mode));
-            (slots + of_row, valid + u64::from(row.valid_slots))
+        let usable = usable.iter().map(|(_, info)| info);
+        let usable = usable.filter(|info| info.usage != SuperblockUse::Bad);
+        let (slots, valid) = usable.fold((0, 0), |(slots, valid), info| {
+            let of_block = u64::from(shared.slots_of(info.mode));
+            (slots + of_block, valid + u64::from(info.valid_slots))
         });
         let kept = self.space.needed_slots - self.space.capacity_slots;
         slots >= valid + kept + self.space.least_spare()
@@ -89,7 +89,7 @@ impl Place {
         let free = pools.kept().fold((0, 0), |(n, slots), pool| {
             (n + pool.free, slots + pool.free_slots)
         });
-        let mode_of = |block: SuperblockId| (block, shared.blocks.row(block).mode);
+        let mode_of = |block: SuperblockId| (block, shared.blocks.info(block).mode);
         let emptying = self.relocation.emptying.map(|e| (e.block, e.mode));
         let coming = self.space.erases.blocks().map(mode_of).chain(emptying);
         let coming = coming.filter(|(block, _)| self.keeps(shared.blocks.region_of(*block)));
@@ -160,13 +160,13 @@ impl Place {
         stream: StreamId,
         entry: Entry,
         shared: &mut Shared,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Taken, TakeError> {
         let opened = self.space.opened();
         let taken = match entry.leaves_one_free() && !self.leaves_one_free() {
-            true => Err(Refusal::Wait(Wait::Superblock)),
+            true => Err(TakeError::Wait(Wait::Superblock)),
             false => self.take_for_copy(now, stream, shared),
         };
-        let had_none = matches!(taken, Err(Refusal::Wait(Wait::Superblock)));
+        let had_none = matches!(taken, Err(TakeError::Wait(Wait::Superblock)));
         let has_opened = self.space.opened() != opened;
         if had_none || has_opened && self.free_of(RegionId::DECLARED) == 0 {
             self.wants_room(entry);
@@ -198,7 +198,7 @@ impl Place {
         match self.keeps(region) {
             true => {
                 let slots = self.space.largest_slots as u32;
-                self.free_of(region) == 0 || self.leaves_room(slots, shared)
+                self.free_of(region) == 0 || self.leaves_headroom(slots, shared)
             }
             false => self.can_open_for_refresh(shared),
         }

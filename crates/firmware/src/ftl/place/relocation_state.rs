@@ -19,9 +19,9 @@ pub(crate) struct Evacuation {
     pub(crate) opened: u64,
     /// Cell mode to erase it into.
     pub(crate) mode: CellMode,
-    /// Next multi-plane page to look at, in fill order, out of `rows`.
-    pub(crate) row: u32,
-    pub(crate) rows: u32,
+    /// Next multi-plane page to look at, in fill order, out of `mp_pages`.
+    pub(crate) mp_page: u32,
+    pub(crate) mp_pages: u32,
     /// Slots that the drive loses by the change of mode.
     pub(crate) shrinks: u32,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Evacuation {
 impl Evacuation {
     /// The same superblock, to be searched again from its start, because it is unknown what it still holds.
     pub(crate) fn restarted(self) -> Evacuation {
-        Evacuation { row: 0, ..self }
+        Evacuation { mp_page: 0, ..self }
     }
 }
 
@@ -167,8 +167,8 @@ pub(crate) struct RelocationState {
     pub(crate) map_waits: Waits,
     /// Modes whose stream has found no free superblock in its pool.
     pub(crate) wanted: ModeSet,
-    /// The host or the map cache has opened a superblock, so victims have to be foreseen again.
-    pub(crate) foresee_anew: bool,
+    /// The host or the map cache has opened a superblock, so victims have to be planned again.
+    pub(crate) plan_anew: bool,
     /// Host slots and map pages written so far, at the time when the host opened its previous superblock and
     /// its current one.
     pub(crate) written_before: [(u64, u64); 2],
@@ -187,7 +187,7 @@ impl RelocationState {
             slots_before: 0,
             map_waits: Waits::default(),
             wanted: ModeSet::default(),
-            foresee_anew: false,
+            plan_anew: false,
             written_before: [(0, 0); 2],
         }
     }
@@ -213,7 +213,7 @@ impl RelocationState {
     pub(crate) fn after_power_cut(self) -> RelocationState {
         RelocationState {
             emptying: self.emptying.map(Evacuation::restarted),
-            foresee_anew: self.foresee_anew,
+            plan_anew: self.plan_anew,
             written_before: self.written_before,
             ..RelocationState::new(self.pace)
         }
@@ -301,23 +301,23 @@ mod tests {
             block: SuperblockId(3),
             opened: 7,
             mode: CellMode::Qlc,
-            row: 5,
-            rows: 9,
+            mp_page: 5,
+            mp_pages: 9,
             shrinks: 0,
         });
         relocation.written_before = [(1, 2), (3, 4)];
-        relocation.foresee_anew = true;
+        relocation.plan_anew = true;
         (relocation.moves, relocation.moves_reading, relocation.asked) = (4, 3, 2);
         relocation.host_waits.set(Wait::Cleaning, true);
         relocation.map_waits.set(Wait::Superblock, true);
         let relocation = relocation.after_power_cut();
         assert!(relocation.pace.is_due());
         assert_eq!(
-            relocation.emptying.map(|e| (e.block, e.row)),
+            relocation.emptying.map(|e| (e.block, e.mp_page)),
             Some((SuperblockId(3), 0))
         );
         assert_eq!(relocation.written_before, [(1, 2), (3, 4)]);
-        assert!(relocation.foresee_anew);
+        assert!(relocation.plan_anew);
         assert_eq!(
             (relocation.moves, relocation.moves_reading, relocation.asked),
             (0, 0, 0)

@@ -1,61 +1,61 @@
 //! The reserve: space kept so that cleaning can always finish.
 //!
 //! Moved data go to free superblocks and to the rest of the superblocks that relocation fills: this is the
-//! **room** for moves. Emptying a superblock of `n` slots with `v` valid ones takes `v` slots of room and
-//! gives back `n`. So the room never shrinks, provided that it is one superblock large to begin with and that
-//! nothing else takes from it. What else takes room:
+//! **headroom** for moves. Emptying a superblock of `n` slots with `v` valid ones takes `v` slots of headroom and
+//! gives back `n`. So the headroom never shrinks, provided that it is one superblock large to begin with and that
+//! nothing else takes from it. What else takes headroom:
 //!
 //! - The host and the map cache open a superblock only if two things are left when the current victim has
-//!   been emptied: room for one superblock, and room for what one power cut can tear. A power cut tears the
+//!   been emptied: headroom for one superblock, and headroom for what one power cut can tear. A power cut tears the
 //!   part of a wordline that each die programs, and that part is written again.
-//! - Single-page moves, and superblocks that shrink or are retired, take more than they give back. Their room
+//! - Single-page moves, and superblocks that shrink or are retired, take more than they give back. Their headroom
 //!   is reserved before they begin, so that nothing else takes it.
-//! - A power cut and a failed program take room for the data they tear. Host writes then wait until cleaning
+//! - A power cut and a failed program take headroom for the data they tear. Host writes then wait until cleaning
 //!   has refilled the reserve.
-//! - Further power cuts before that, or more failures than there are spare superblocks, may take the room
+//! - Further power cuts before that, or more failures than there are spare superblocks, may take the headroom
 //!   that the current victim needs. Then emptying stops, and the superblock that gains most is cleaned first,
-//!   whatever the scheme chooses. If there is no other room, moved data go to the rest of the host's
+//!   whatever the scheme chooses. If there is no other headroom, moved data go to the rest of the host's
 //!   superblock, and the host waits. If that is not enough either, the drive has reached its end of life and
 //!   takes no more writes.
 //!
 //! - A declared stream of copies that fills superblocks of a common pool opens one only if after that all of the above is
 //!   left, whether or not there is garbage now: its pages leave garbage where they lay. A slot of the superblock that
-//!   it has open takes no room, since that was paid for when the superblock was opened. The capacity counts this
+//!   it has open takes no headroom, since that was paid for when the superblock was opened. The capacity counts this
 //!   superblock as an empty one ([`super::StreamPlan::kept_slots`]), as it does those of the host and of the map:
 //!   so the superblocks that are full hold garbage as soon as too few are free. As the very last resort, moved data go
 //!   to the rest of it.
 //! - An open superblock that was read too often is closed before it is full. The rest of it is garbage from then on.
-//!   Of a superblock that relocation fills, that rest was room: it is closed only if what has to be left is left
+//!   Of a superblock that relocation fills, that rest was headroom: it is closed only if what has to be left is left
 //!   without it.
 //!
 //! Relocation has separate streams for data, for map pages, and for the cold data and the pages read often of wear leveling
-//! (if its scheme declares them), but they share the room: if no superblock is free, pages of one stream go to the superblock of
+//! (if its scheme declares them), but they share the headroom: if no superblock is free, pages of one stream go to the superblock of
 //! another. What the open superblocks of these streams hold cannot be cleaned before they are full. So the capacity
 //! counts one superblock for each ([`super::StreamPlan::kept_slots`]): then the superblocks that are full hold garbage
-//! as soon as the room is short.
+//! as soon as the headroom is short.
 //!
-//! A cell mode with a pool of its own has no part in the room: its free superblocks are opened for its stream
+//! A cell mode with a pool of its own has no part in the headroom: its free superblocks are opened for its stream
 //! alone. A superblock of the pool gives back a whole superblock of the drive's own mode when it has been
 //! emptied, more than it holds. Data that a scheme puts into the pool leave garbage in a common pool and take
-//! no room. A superblock changes to the mode of a pool only if the room stays large enough without it, and if
+//! no headroom. A superblock changes to the mode of a pool only if the headroom stays large enough without it, and if
 //! the slots left hold the capacity; the capacity counts the open and the free superblock of each pool as
 //! empty ([`super::StreamPlan::kept_slots`]). As the very last resort, moved data go to the rest of an open
 //! superblock of a pool too.
 
 use firstread_core::{CellMode, SuperblockId, Wait};
 
-use super::Place;
-use crate::observe::{Owner, SuperblockRow};
+use super::Placement;
+use crate::observe::{Owner, SuperblockInfo};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
-impl Place {
+impl Placement {
     /// Slots available for future moves, once the superblocks being erased are free.
-    fn room_for_moves(&self, shared: &Shared) -> i64 {
+    fn headroom(&self, shared: &Shared) -> i64 {
         let space = &self.space;
         let erasing = match space.erases.is_empty() {
             true => 0,
-            false => self.room_in_erasing(shared),
+            false => self.headroom_in_erasing(shared),
         };
         let open = self.left_for_moves();
         (space.pools.free_slots() + u64::from(erasing) + u64::from(open)) as i64
@@ -63,9 +63,9 @@ impl Place {
     }
 
     /// Slots for moves in the superblocks that are being erased.
-    fn room_in_erasing(&self, shared: &Shared) -> u32 {
-        let room_of = |block| self.room_in(shared.blocks.row(block).mode, shared);
-        self.space.erases.blocks().map(room_of).sum()
+    fn headroom_in_erasing(&self, shared: &Shared) -> u32 {
+        let headroom_of = |block| self.headroom_in(shared.blocks.info(block).mode, shared);
+        self.space.erases.blocks().map(headroom_of).sum()
     }
 
     /// Slots left in the superblocks that relocation fills.
@@ -80,7 +80,7 @@ impl Place {
     }
 
     /// Slots for moves in a free superblock in `mode`: none if the mode has a pool of its own.
-    fn room_in(&self, mode: CellMode, shared: &Shared) -> u32 {
+    fn headroom_in(&self, mode: CellMode, shared: &Shared) -> u32 {
         match self.space.pools.has(mode) {
             true => 0,
             false => shared.slots_of(mode),
@@ -96,36 +96,36 @@ impl Place {
         }
     }
 
-    /// Slots that moves may have once the superblock of `row` has been cleaned, less those that its data take.
-    pub(crate) fn room_gained(&self, row: &SuperblockRow, shared: &Shared) -> u32 {
-        shared.slots_of(self.mode_after(row.mode, shared)) - row.valid_slots
+    /// Slots that moves may have once the superblock of `info` has been cleaned, less those that its data take.
+    pub(crate) fn headroom_gained(&self, info: &SuperblockInfo, shared: &Shared) -> u32 {
+        shared.slots_of(self.mode_after(info.mode, shared)) - info.valid_slots
     }
 
-    /// Slots by which the room grows once the current victim is emptied.
+    /// Slots by which the headroom grows once the current victim is emptied.
     fn gain(&self, shared: &Shared) -> i64 {
         let Some(current) = &self.relocation.emptying else {
             return 0;
         };
-        let row = shared.blocks.row(current.block);
+        let info = shared.blocks.info(current.block);
         // A superblock with a failed block may turn out not to be repairable.
-        let gives = if row.failed {
+        let gives = if info.failed {
             0
         } else {
-            self.room_in(current.mode, shared)
+            self.headroom_in(current.mode, shared)
         };
-        i64::from(gives) - i64::from(row.valid_slots)
+        i64::from(gives) - i64::from(info.valid_slots)
     }
 
     /// Whether the host or the map cache may take `slots`, so that cleaning can still finish even after a
     /// power cut. Also true if there is nothing to clean.
     pub(crate) fn can_spare(&self, slots: u32, shared: &Shared) -> bool {
-        self.leaves_room(slots, shared) || !self.has_garbage(shared)
+        self.leaves_headroom(slots, shared) || !self.has_garbage(shared)
     }
 
-    /// Whether there is room for a superblock and for what a power cut tears, without `slots`.
-    pub(super) fn leaves_room(&self, slots: u32, shared: &Shared) -> bool {
+    /// Whether there is headroom for a superblock and for what a power cut tears, without `slots`.
+    pub(super) fn leaves_headroom(&self, slots: u32, shared: &Shared) -> bool {
         let kept = self.space.largest_slots + u64::from(self.torn_slots(shared));
-        self.room_to_come(shared) >= kept as i64 + i64::from(slots)
+        self.headroom_to_come(shared) >= kept as i64 + i64::from(slots)
     }
 
     /// Whether the stream of refreshed pages may open a superblock: cleaning keeps its reserve, and neither the host
@@ -134,13 +134,13 @@ impl Place {
         let slots = self.space.largest_slots;
         !self.relocation.superblock_is_wanted()
             && self.has_beyond_reserve(slots, shared)
-            && self.leaves_room(slots as u32, shared)
+            && self.leaves_headroom(slots as u32, shared)
     }
 
-    /// Room once the current victim is emptied. Its moves do not change this value: each move takes one slot
-    /// of room and leaves one valid slot less to move.
-    fn room_to_come(&self, shared: &Shared) -> i64 {
-        self.room_for_moves(shared) + self.gain(shared)
+    /// Headroom once the current victim is emptied. Its moves do not change this value: each move takes one slot
+    /// of headroom and leaves one valid slot less to move.
+    fn headroom_to_come(&self, shared: &Shared) -> i64 {
+        self.headroom(shared) + self.gain(shared)
     }
 
     /// Slots that one power cut can tear.
@@ -148,21 +148,21 @@ impl Place {
         shared.config.geometry.slots_per_stripe() * u32::from(shared.config.mode.bits())
     }
 
-    /// Slots missing from the room before the host may open another superblock. Zero or negative if it may
+    /// Slots missing from the headroom before the host may open another superblock. Zero or negative if it may
     /// open one as soon as one is free.
-    pub(crate) fn missing_room(&self, shared: &Shared) -> i64 {
+    pub(crate) fn missing_headroom(&self, shared: &Shared) -> i64 {
         let slots = self.space.largest_slots;
         let kept = self.kept_from_host() + u64::from(self.torn_slots(shared));
         let (_, of_regions) = self.kept_soon(shared);
-        (kept + of_regions + slots) as i64 - self.room_to_come(shared)
+        (kept + of_regions + slots) as i64 - self.headroom_to_come(shared)
     }
 
-    /// Whether there is room to move `valid` slots.
+    /// Whether there is headroom to move `valid` slots.
     pub(crate) fn fits(&self, valid: u32, shared: &Shared) -> bool {
-        i64::from(valid) <= self.room_for_moves(shared).max(0)
+        i64::from(valid) <= self.headroom(shared).max(0)
     }
 
-    /// Whether there is room to move `valid` slots if the rests of the superblocks of other streams are used
+    /// Whether there is headroom to move `valid` slots if the rests of the superblocks of other streams are used
     /// too, as a last resort.
     pub(crate) fn fits_with_host(&self, valid: u32, shared: &Shared) -> bool {
         self.fits(valid, shared) || self.fits_with_others(valid, shared)
@@ -172,7 +172,7 @@ impl Place {
     fn fits_with_others(&self, valid: u32, shared: &Shared) -> bool {
         let others = self.streams.of_others();
         let left: u32 = others.map(|s| self.streams.of(s).slots_left()).sum();
-        i64::from(valid) <= (self.room_for_moves(shared) + i64::from(left)).max(0)
+        i64::from(valid) <= (self.headroom(shared) + i64::from(left)).max(0)
     }
 
     /// Superblocks that yield slots when cleaned, with the number of slots.
@@ -180,13 +180,13 @@ impl Place {
         &'a self,
         shared: &'a Shared,
     ) -> impl Iterator<Item = (SuperblockId, u32)> {
-        let rows = shared.blocks.iter();
-        let repairable = rows.filter(|(block, row)| !row.failed || self.bad.can_repair(*block));
-        let garbage = repairable.filter(|(block, row)| {
-            Outlook::default().is_at_rest(*block, row)
-                && row.valid_slots < shared.slots_of(row.mode)
+        let infos = shared.blocks.iter();
+        let repairable = infos.filter(|(block, info)| !info.failed || self.bad.can_repair(*block));
+        let garbage = repairable.filter(|(block, info)| {
+            Outlook::default().is_at_rest(*block, info)
+                && info.valid_slots < shared.slots_of(info.mode)
         });
-        garbage.map(|(block, row)| (block, self.room_gained(row, shared)))
+        garbage.map(|(block, info)| (block, self.headroom_gained(info, shared)))
     }
 
     /// Whether any superblock yields slots when cleaned.
@@ -202,7 +202,7 @@ impl Place {
         space.pools.free_slots() >= kept + space.reserved + self.owed_slots(shared) + slots
     }
 
-    /// Slots of free superblocks reserved for cleaning: see [`Place::has_beyond_reserve`].
+    /// Slots of free superblocks reserved for cleaning: see [`Placement::has_beyond_reserve`].
     pub(crate) fn kept_from_host(&self) -> u64 {
         let space = &self.space;
         let spare = space.physical_slots >= space.needed_slots + space.largest_slots;
@@ -210,14 +210,14 @@ impl Place {
     }
 
     /// Whether the host may open a free superblock of `slots` slots: there is enough free space now, or there
-    /// will be enough room once the current victim is emptied.
+    /// will be enough headroom once the current victim is emptied.
     pub(crate) fn can_open(&self, slots: u32, shared: &Shared) -> bool {
         (self.has_beyond_reserve(u64::from(slots), shared) && self.can_spare(slots, shared))
-            || self.missing_room(shared) <= 0
+            || self.missing_headroom(shared) <= 0
     }
 
     /// What a write has to wait for before it may take a slot of the write buffer; none if it may take one. A partial
-    /// write whose old data have been read (`has_merged`) was paced before that read ([`Place::waits_before_merge`]). It
+    /// write whose old data have been read (`has_merged`) was paced before that read ([`Placement::waits_before_merge`]). It
     /// is not paced again, because a job holds these data, and the reads of the host need jobs.
     pub(crate) fn waits_for_cleaning(&mut self, has_merged: bool, shared: &Shared) -> Option<Wait> {
         if !self.rewrites.is_empty() {
@@ -247,7 +247,7 @@ impl Place {
     }
 
     /// Whether a write has to wait for due moves, those of the `others` slots among them whose old data `are_read` for
-    /// other writes: [`Place::waits_before_merge`]. Padding of the wordline that the host fills waits as a partial write
+    /// other writes: [`Placement::waits_before_merge`]. Padding of the wordline that the host fills waits as a partial write
     /// does, because the `others` slots will take slots of this wordline.
     pub(crate) fn waits_for_moves_after(&mut self, others: u32, are_read: bool) -> bool {
         let reads = others > 0 && are_read && self.relocation.pace.is_behind_after(others);
@@ -316,7 +316,7 @@ impl Place {
 
     /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, nothing in
     /// progress that will produce garbage, and no free superblock that is kept from the host
-    /// ([`Place::release_kept`]).
+    /// ([`Placement::release_kept`]).
     pub(crate) fn is_full(&self, shared: &Shared) -> bool {
         self.relocation.is_idle()
             && self.space.pools.kept_slots() == 0

@@ -5,7 +5,7 @@ use core::num::NonZeroU64;
 use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockId};
 
 use super::erases::{Erased, Erases};
-use super::{Place, Pools, StreamPlan};
+use super::{Placement, Pools, StreamPlan};
 use crate::ftl::map::Table;
 use crate::observe::{
     PoolId, RegionId, Regions, StreamId, StreamUse, SuperblockTable, SuperblockUse, Writer,
@@ -110,7 +110,7 @@ impl Space {
 
     /// Superblocks of common pools that are free, or will be once the erases under way have ended.
     pub(crate) fn free_soon(&self, blocks: &SuperblockTable) -> u32 {
-        let modes = self.erases.blocks().map(|block| blocks.row(block).mode);
+        let modes = self.erases.blocks().map(|block| blocks.info(block).mode);
         self.pools.free() + modes.filter(|mode| !self.pools.has(*mode)).count() as u32
     }
 
@@ -135,10 +135,10 @@ impl Space {
         let used = || {
             blocks
                 .iter()
-                .filter(|(_, row)| row.usage != SuperblockUse::Bad)
+                .filter(|(_, info)| info.usage != SuperblockUse::Bad)
         };
-        self.physical_slots = used().map(|(_, row)| u64::from(slots(row.mode))).sum();
-        self.failed = used().filter(|(_, row)| row.failed).count() as u32;
+        self.physical_slots = used().map(|(_, info)| u64::from(slots(info.mode))).sum();
+        self.failed = used().filter(|(_, info)| info.failed).count() as u32;
     }
 
     /// Whether the remaining superblocks, less `slots`, hold the capacity, the reserve and the minimum of
@@ -163,7 +163,7 @@ impl Space {
     }
 }
 
-impl Place {
+impl Placement {
     /// Reserves the slot that a single-page move will take.
     pub(crate) fn reserve_slot(&mut self) {
         self.space.reserved += 1;
@@ -202,8 +202,8 @@ impl Place {
         let Some(block) = self.free_for(stream, shared) else {
             return false;
         };
-        let row = shared.blocks.row(block);
-        let (mode, pool) = (row.mode, row.pool);
+        let info = shared.blocks.info(block);
+        let (mode, pool) = (info.mode, info.pool);
         let slots = shared.slots_of(mode);
         // The host leaves enough space for one more cleaning.
         let is_of_host = self.streams.row(stream).writer() == Writer::Host;
@@ -216,15 +216,15 @@ impl Place {
             && self.streams.takes(stream) != StreamUse::Region(region);
         shared.counters.opened_elsewhere += u64::from(is_elsewhere);
         let opened = self.space.take(pool, slots);
-        let row = shared.blocks.row_mut(block);
-        row.usage = SuperblockUse::Open;
-        row.programmed_at = now;
-        row.opened = opened;
-        row.closed = None;
-        row.holds_map = Some(stream) == self.streams.map();
-        row.stream = Some(stream);
+        let info = shared.blocks.info_mut(block);
+        info.usage = SuperblockUse::Open;
+        info.programmed_at = now;
+        info.opened = opened;
+        info.closed = None;
+        info.holds_map = Some(stream) == self.streams.map();
+        info.stream = Some(stream);
         self.streams.of_mut(stream).open(block, mode);
-        self.relocation.foresee_anew |= stream != StreamId::MOVE;
+        self.relocation.plan_anew |= stream != StreamId::MOVE;
         if is_of_host {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
@@ -237,7 +237,7 @@ impl Place {
     }
 
     /// Open superblock `block` is to be full before its time: no further wordline of it is begun. Returns the stream
-    /// that fills it, whose wordline is to be padded to its end. None if that would take room that cleaning needs, or
+    /// that fills it, whose wordline is to be padded to its end. None if that would take headroom that cleaning needs, or
     /// if no more of it will be filled anyway.
     pub(crate) fn close_early(
         &mut self,
@@ -247,12 +247,12 @@ impl Place {
         let stream = self.streams.filling(block)?;
         let of_mover = self.streams.of_mover().any(|s| s == stream);
         let left = self.streams.of(stream).slots_left();
-        if !self.leaves_room(left * u32::from(of_mover), shared) {
+        if !self.leaves_headroom(left * u32::from(of_mover), shared) {
             return None;
         }
-        self.streams.of_mut(stream).end_after_line(block);
+        self.streams.of_mut(stream).end_after_superwordline(block);
         self.close_if_done(block, shared);
-        self.relocation.foresee_anew = true;
+        self.relocation.plan_anew = true;
         shared.counters.superblocks_closed_early += 1;
         Some(stream)
     }
@@ -273,7 +273,7 @@ impl Place {
                 .pools
                 .of_mode(mode)
                 .is_some_and(|pool| pool.free > 0)
-                || erasing.any(|block| shared.blocks.row(block).mode == mode))
+                || erasing.any(|block| shared.blocks.info(block).mode == mode))
     }
 
     /// Whether the stream of `mode` has a free superblock in its pool, or room for `slots` in the one that it fills.
@@ -286,8 +286,8 @@ impl Place {
 
     /// Takes free superblock `block`, to be erased into another mode.
     pub(crate) fn take_free(&mut self, block: SuperblockId, shared: &Shared) {
-        let row = shared.blocks.row(block);
-        self.space.take(row.pool, shared.slots_of(row.mode));
+        let info = shared.blocks.info(block);
+        self.space.take(info.pool, shared.slots_of(info.mode));
     }
 
     /// Marks free superblock `block` as filled with `pages` pages.
@@ -299,19 +299,19 @@ impl Place {
         pages: u32,
         shared: &mut Shared,
     ) {
-        let row = shared.blocks.row_mut(block);
+        let info = shared.blocks.info_mut(block);
         debug_assert_eq!(
-            row.usage,
+            info.usage,
             SuperblockUse::Free,
             "only a free superblock can be filled"
         );
-        let slots = shared.config.geometry.slots_per_superblock(row.mode);
-        row.opened = self.space.take(row.pool, slots);
-        row.closed = self.space.close();
-        row.usage = SuperblockUse::Full;
-        row.set_pe_cycles(pe_cycles);
-        row.programmed_at = now;
-        row.valid_slots = pages;
+        let slots = shared.config.geometry.slots_per_superblock(info.mode);
+        info.opened = self.space.take(info.pool, slots);
+        info.closed = self.space.close();
+        info.usage = SuperblockUse::Full;
+        info.set_pe_cycles(pe_cycles);
+        info.programmed_at = now;
+        info.valid_slots = pages;
     }
 
     /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
@@ -325,9 +325,9 @@ impl Place {
         }
         self.bad.of_factory(of_dies, worst);
         for block in (last - worst..last).map(SuperblockId) {
-            let row = shared.blocks.row_mut(block);
-            row.usage = SuperblockUse::Bad;
-            let (mode, pool) = (row.mode, row.pool);
+            let info = shared.blocks.info_mut(block);
+            info.usage = SuperblockUse::Bad;
+            let (mode, pool) = (info.mode, info.pool);
             self.space.drop_free(pool, shared.slots_of(mode));
             shared.counters.retired += 1;
         }
@@ -345,23 +345,23 @@ impl Place {
             counters.replaced += 1;
             ports.replace(die, block);
         });
-        shared.blocks.row_mut(block).failed = false;
+        shared.blocks.info_mut(block).failed = false;
         true
     }
 
     /// Retires empty superblock `block`. Its good blocks become spares.
     fn retire(&mut self, block: SuperblockId, shared: &mut Shared) {
-        let slots = shared.slots_of(shared.blocks.row(block).mode);
-        let row = shared.blocks.row_mut(block);
-        row.usage = SuperblockUse::Bad;
-        row.leaving = false;
+        let slots = shared.slots_of(shared.blocks.info(block).mode);
+        let info = shared.blocks.info_mut(block);
+        info.usage = SuperblockUse::Bad;
+        info.evacuating = false;
         shared.counters.retired += 1;
-        shared.changed_room(true);
+        shared.changed_capacity(true);
         self.bad.retire(block);
         self.space.retired(slots);
     }
 
-    /// Begins to erase `block` into `mode` on every die ([`Place::push_erase`]). The superblock is empty, has
+    /// Begins to erase `block` into `mode` on every die ([`Placement::push_erase`]). The superblock is empty, has
     /// no pins, and [`Erases::may_begin`] says yes.
     pub(crate) fn begin_erase<M: Arena>(
         &mut self,
@@ -372,20 +372,20 @@ impl Place {
         shared: &mut Shared,
     ) {
         let slots = (
-            shared.slots_of(shared.blocks.row(block).mode),
+            shared.slots_of(shared.blocks.info(block).mode),
             shared.slots_of(mode),
         );
         let pool = self
             .space
             .pools
             .that_has(shared.blocks.region_of(block), mode);
-        let row = shared.blocks.row_mut(block);
-        debug_assert_eq!((row.valid_slots, row.pins), (0, 0), "{row:?} is in use");
-        row.usage = SuperblockUse::Erasing;
-        row.leaving = false;
-        (row.mode_before, row.mode) = (row.mode, mode);
-        (row.pool, row.stream) = (pool, None);
-        shared.changed_room(slots.0 != slots.1);
+        let info = shared.blocks.info_mut(block);
+        debug_assert_eq!((info.valid_slots, info.pins), (0, 0), "{info:?} is in use");
+        info.usage = SuperblockUse::Erasing;
+        info.evacuating = false;
+        (info.mode_before, info.mode) = (info.mode, mode);
+        (info.pool, info.stream) = (pool, None);
+        shared.changed_capacity(slots.0 != slots.1);
         self.keep_rewrites_of(block);
         table.map.erase(block);
         let space = &mut self.space;
@@ -397,7 +397,7 @@ impl Place {
 
     /// Queues the erase of the part of `die` of `block`, into the cell mode of its record.
     pub(crate) fn push_erase(&self, now: Ns, block: SuperblockId, die: DieId, shared: &mut Shared) {
-        let mode = shared.blocks.row(block).mode;
+        let mode = shared.blocks.info(block).mode;
         let at = PageAddr {
             die,
             block,
@@ -422,17 +422,17 @@ impl Place {
         }
         let block = at.block;
         let failed = self.space.erases.die_ended(block, ok)?;
-        let row = shared.count_erase(block);
-        row.reads = 0;
-        row.closed = None;
-        row.stripe_broken = false;
+        let info = shared.count_erase(block);
+        info.reads = 0;
+        info.closed = None;
+        info.stripe_broken = false;
         if failed && !self.repair(block, shared, ports) {
             self.retire(block, shared);
         } else {
-            let row = shared.blocks.row_mut(block);
-            row.usage = SuperblockUse::Free;
-            let slots = shared.config.geometry.slots_per_superblock(row.mode);
-            self.space.pools.put_back(row.pool, slots);
+            let info = shared.blocks.info_mut(block);
+            info.usage = SuperblockUse::Free;
+            let slots = shared.config.geometry.slots_per_superblock(info.mode);
+            self.space.pools.put_back(info.pool, slots);
         }
         self.look_at_regions(shared);
         Some(block)
@@ -476,9 +476,9 @@ mod tests {
         let (place, shared, table) = (&mut store.place, &mut store.shared, &mut store.table);
         for (block, mode, pool) in [(3, CellMode::Slc, 1), (4, CellMode::Tlc, 2)] {
             let block = SuperblockId(block);
-            assert_eq!(shared.blocks.row(block).pool, PoolId(0));
+            assert_eq!(shared.blocks.info(block).pool, PoolId(0));
             place.begin_erase(block, mode, Erased::Emptied, table, shared);
-            assert_eq!(shared.blocks.row(block).pool, PoolId(pool), "{mode:?}");
+            assert_eq!(shared.blocks.info(block).pool, PoolId(pool), "{mode:?}");
             assert!(
                 place
                     .space

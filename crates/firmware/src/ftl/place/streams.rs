@@ -1,32 +1,32 @@
 //! The write buffers of a drive, one per stream.
 //!
 //! Every drive has a stream for writes of the host and one for moves. A drive whose map lies on flash has one
-//! for map pages. Each of these has three lines: a wordline over all dies each, one being filled and the others being
+//! for map pages. Each of these has three superwordlines: a wordline over all dies each, one being filled and the others being
 //! programmed. Further streams are declared by schemes, a row each ([`StreamRow`]). A stream whose row names a cell
 //! mode fills superblocks in that mode, from a pool of their own. One whose row names none fills superblocks of the
 //! common pool, as the host does.
 //!
-//! Declared streams share their lines. A line may be filled for as long as nothing is written to its stream, so each
-//! stream can always have one; the two further lines are those of programs that run. So a drive with `n` declared
-//! streams has `n + 2` lines for them, and not `3 n`.
+//! Declared streams share their superwordlines. A superwordline may be filled for as long as nothing is written to its stream, so each
+//! stream can always have one; the two further superwordlines are those of programs that run. So a drive with `n` declared
+//! streams has `n + 2` superwordlines for them, and not `3 n`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use firstread_core::{Buf, CellMode, Geometry, Layout, Ppa, SuperblockId};
 
-use super::buffer::{Allocated, Refused, WORDLINES, WriteBuffer};
+use super::buffer::{Allocated, NoSlot, SUPERWORDLINES, WriteBuffer};
 use crate::observe::{
-    ModeSet, StreamBuffer, StreamId, StreamRow, StreamUse, SuperblockRow, Writer,
+    ModeSet, StreamBuffer, StreamId, StreamRow, StreamUse, SuperblockInfo, Writer,
 };
 use crate::policy::DECLARE;
 
 /// Maximum number of streams of a drive: those that every drive has, that of the map, and those that schemes declare. Each
-/// has a superblock open and at least one line of buffers, so drives have few; tables of streams are of this length.
+/// has a superblock open and at least one superwordline of buffers, so drives have few; tables of streams are of this length.
 pub const MOST_STREAMS: usize = 32;
 
 /// Maximum number of superblocks that may be completely filled but not completely programmed.
-pub(crate) const FILLED: usize = MOST_STREAMS * WORDLINES;
+pub(crate) const FILLED: usize = MOST_STREAMS * SUPERWORDLINES;
 
 /// Which streams a drive has.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +34,11 @@ pub(crate) struct StreamPlan {
     geometry: Geometry,
     /// The cell mode of the streams that every drive has.
     mode: CellMode,
-    /// A row for each stream, then none: the streams with lines of their own, and those that schemes declare.
+    /// A row for each stream, then none: the streams with superwordlines of their own, and those that schemes declare.
     rows: [Option<&'static StreamRow>; MOST_STREAMS],
-    /// Number of streams, and of those with lines of their own.
+    /// Number of streams, and of those with superwordlines of their own.
     len: u8,
-    with_own_lines: u8,
+    with_own_superwordlines: u8,
 }
 
 impl StreamPlan {
@@ -52,13 +52,13 @@ impl StreamPlan {
     ) -> StreamPlan {
         let of_map = (map_pages > 0).then_some(StreamRow::OF_MAP);
         let own = StreamRow::OF_EVERY_DRIVE.into_iter().chain(of_map);
-        let with_own_lines = own.clone().count() as u8;
+        let with_own_superwordlines = own.clone().count() as u8;
         let mut plan = StreamPlan {
             geometry,
             mode,
             rows: [None; MOST_STREAMS],
             len: 0,
-            with_own_lines,
+            with_own_superwordlines,
         };
         for row in own.chain(declared.into_iter().flatten()) {
             let len = usize::from(plan.len);
@@ -80,7 +80,7 @@ impl StreamPlan {
 
     /// The rows of the declared streams.
     fn declared(&self) -> impl Iterator<Item = (StreamId, &'static StreamRow)> {
-        self.rows().skip(usize::from(self.with_own_lines))
+        self.rows().skip(usize::from(self.with_own_superwordlines))
     }
 
     /// The row of `stream`.
@@ -107,76 +107,76 @@ impl StreamPlan {
         modes.max_by_key(|mode| mode.bits())
     }
 
-    /// Whether `stream` is declared by a scheme, and shares its lines with others.
+    /// Whether `stream` is declared by a scheme, and shares its superwordlines with others.
     #[inline]
     fn is_declared(&self, stream: StreamId) -> bool {
-        stream.0 >= self.with_own_lines
+        stream.0 >= self.with_own_superwordlines
     }
 
-    /// Number of lines that the declared streams share: one for each, so that none waits for another to fill its own,
+    /// Number of superwordlines that the declared streams share: one for each, so that none waits for another to fill its own,
     /// and those for programs.
-    fn shared_lines(&self) -> u32 {
-        u32::from(self.len - self.with_own_lines) + self.lines_for_programs()
+    fn shared_superwordlines(&self) -> u32 {
+        u32::from(self.len - self.with_own_superwordlines) + self.superwordlines_for_programs()
     }
 
-    /// Of these, the lines for programs: as many as a stream of every drive has, where any stream is declared.
-    fn lines_for_programs(&self) -> u32 {
-        match self.len > self.with_own_lines {
-            true => WORDLINES as u32 - 1,
+    /// Of these, the superwordlines for programs: as many as a stream of every drive has, where any stream is declared.
+    fn superwordlines_for_programs(&self) -> u32 {
+        match self.len > self.with_own_superwordlines {
+            true => SUPERWORDLINES as u32 - 1,
             false => 0,
         }
     }
 
-    /// The write buffer of each stream: all lines of a stream that has its own, and the one line that each declared stream
+    /// The write buffer of each stream: all superwordlines of a stream that has its own, and the one superwordline that each declared stream
     /// may always have.
     pub(crate) fn buffers(&self) -> impl Iterator<Item = StreamBuffer> {
-        let (own, shared) = self.line_slots();
+        let (own, shared) = self.superwordline_slots();
         self.rows().map(move |(id, row)| {
-            let (lines, slots) = match self.is_declared(id) {
+            let (superwordlines, slots) = match self.is_declared(id) {
                 true => (1, shared),
-                false => (WORDLINES as u32, own),
+                false => (SUPERWORDLINES as u32, own),
             };
             StreamBuffer {
                 name: row.name,
-                lines,
-                slots: lines * slots,
+                superwordlines,
+                slots: superwordlines * slots,
             }
         })
     }
 
-    /// The lines that the declared streams share beyond these, for programs.
+    /// The superwordlines that the declared streams share beyond these, for programs.
     pub(crate) fn shared_buffer(&self) -> StreamBuffer {
-        let (_, slots) = self.line_slots();
-        let lines = self.lines_for_programs();
+        let (_, slots) = self.superwordline_slots();
+        let superwordlines = self.superwordlines_for_programs();
         StreamBuffer {
             name: "shared",
-            lines,
-            slots: lines * slots,
+            superwordlines,
+            slots: superwordlines * slots,
         }
     }
 
-    /// Number of lines of the streams that have their own.
-    fn own_lines(&self) -> u32 {
-        u32::from(self.with_own_lines) * WORDLINES as u32
+    /// Number of superwordlines of the streams that have their own.
+    fn own_superwordlines(&self) -> u32 {
+        u32::from(self.with_own_superwordlines) * SUPERWORDLINES as u32
     }
 
-    /// Slot buffers of a line of the streams that have their own, and of one that the declared streams share.
-    fn line_slots(&self) -> (u32, u32) {
+    /// Slot buffers of a superwordline of the streams that have their own, and of one that the declared streams share.
+    fn superwordline_slots(&self) -> (u32, u32) {
         let shared = self.widest_declared().unwrap_or(self.mode);
-        let slots = |mode| WriteBuffer::line(&self.geometry, mode);
+        let slots = |mode| WriteBuffer::superwordline_slots(&self.geometry, mode);
         (slots(self.mode), slots(shared))
     }
 
     /// Number of slot buffers of all write buffers.
     pub(crate) fn slot_buffers(&self) -> u32 {
-        let (own, _) = self.line_slots();
-        self.own_lines() * own + self.shared_slot_buffers()
+        let (own, _) = self.superwordline_slots();
+        self.own_superwordlines() * own + self.shared_slot_buffers()
     }
 
     /// Number of slot buffers that the declared streams share.
     pub(crate) fn shared_slot_buffers(&self) -> u32 {
-        let (_, shared) = self.line_slots();
-        self.shared_lines() * shared
+        let (_, shared) = self.superwordline_slots();
+        self.shared_superwordlines() * shared
     }
 
     /// Number of slot buffers of placement: those of the write buffers, and as many for data to be rewritten.
@@ -186,7 +186,7 @@ impl StreamPlan {
 
     /// Maximum number of programs in flight from all write buffers.
     pub(crate) fn programs(&self) -> u32 {
-        (self.own_lines() + self.shared_lines()) * u32::from(self.geometry.dies())
+        (self.own_superwordlines() + self.shared_superwordlines()) * u32::from(self.geometry.dies())
     }
 
     /// Slots that the superblocks of these streams take from the capacity: one superblock of the map, and the open
@@ -220,7 +220,7 @@ impl StreamPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     buffers: Box<[WriteBuffer]>,
-    /// The first slot buffer of the lines that the declared streams share.
+    /// The first slot buffer of the superwordlines that the declared streams share.
     shared: Buf,
     plan: StreamPlan,
     /// The stream of the map, if that lies on flash.
@@ -234,12 +234,12 @@ impl Streams {
     /// The write buffers of `plan`. Their slot buffers begin at `first`.
     pub(crate) fn new(plan: StreamPlan, first: Buf) -> Streams {
         let layout = Layout::new(plan.geometry);
-        let (of_own, _) = plan.line_slots();
-        let own = (0..u32::from(plan.with_own_lines)).map(|i| {
-            let lines = first.slot(i * WORDLINES as u32 * of_own);
-            WriteBuffer::new(layout, plan.mode, lines)
+        let (of_own, _) = plan.superwordline_slots();
+        let own = (0..u32::from(plan.with_own_superwordlines)).map(|i| {
+            let superwordlines = first.slot(i * SUPERWORDLINES as u32 * of_own);
+            WriteBuffer::new(layout, plan.mode, superwordlines)
         });
-        let shared = first.slot(plan.own_lines() * of_own);
+        let shared = first.slot(plan.own_superwordlines() * of_own);
         let widest = plan.widest_declared().unwrap_or(plan.mode);
         let declared = plan
             .declared()
@@ -274,55 +274,62 @@ impl Streams {
 
     /// Allocates the next slot of `stream`.
     #[inline]
-    pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, Refused> {
+    pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, NoSlot> {
         if self.plan.is_declared(stream) {
-            self.lend_line(stream)?;
+            self.lend_superwordline(stream)?;
         }
         self.of_mut(stream).allocate()
     }
 
-    /// Lends declared stream `stream` a shared line if its next slot begins one.
+    /// Lends declared stream `stream` a shared superwordline if its next slot begins one.
     #[inline(never)] // Few pages go to such a stream.
-    fn lend_line(&mut self, stream: StreamId) -> Result<(), Refused> {
-        if self.of(stream).begins_line() {
-            let line = self.line_for(stream).ok_or(Refused::Full)?;
-            self.of_mut(stream).lend(line);
+    fn lend_superwordline(&mut self, stream: StreamId) -> Result<(), NoSlot> {
+        if self.of(stream).begins_superwordline() {
+            let superwordline = self.superwordline_for(stream).ok_or(NoSlot::Full)?;
+            self.of_mut(stream).lend(superwordline);
         }
         Ok(())
     }
 
     /// Whether a new superblock for `stream` could not be filled yet, because the wordlines in its buffer, or in those
-    /// that it shares lines with, wait for programs.
+    /// that it shares superwordlines with, wait for programs.
     pub(crate) fn is_full(&self, stream: StreamId) -> bool {
         let buffer = self.of(stream);
-        let lacks_line = || {
-            self.plan.is_declared(stream) && !buffer.fills_line() && self.line_for(stream).is_none()
+        let lacks_superwordline = || {
+            self.plan.is_declared(stream)
+                && !buffer.fills_superwordline()
+                && self.superwordline_for(stream).is_none()
         };
-        buffer.is_full() || lacks_line()
+        buffer.is_full() || lacks_superwordline()
     }
 
-    /// The shared line in which declared stream `stream` may begin a wordline, if any: one that is not in use, as long
+    /// The shared superwordline in which declared stream `stream` may begin a wordline, if any: one that is not in use, as long
     /// as one stays for each stream that has none.
-    fn line_for(&self, stream: StreamId) -> Option<Buf> {
-        let first = self.plan.with_own_lines;
+    fn superwordline_for(&self, stream: StreamId) -> Option<Buf> {
+        let first = self.plan.with_own_superwordlines;
         let declared = &self.buffers[usize::from(first)..];
         let others = (first..).map(StreamId).zip(declared);
         let others = others.filter(|(id, _)| *id != stream);
-        let owed = others.filter(|(_, buffer)| buffer.lines() == 0).count();
-        let (_, slots) = self.plan.line_slots();
-        let lines = (0..self.plan.shared_lines()).map(|i| self.shared.slot(i * slots));
-        let in_use = |line: &Buf| {
+        let owed = others
+            .filter(|(_, buffer)| buffer.superwordlines() == 0)
+            .count();
+        let (_, slots) = self.plan.superwordline_slots();
+        let superwordlines =
+            (0..self.plan.shared_superwordlines()).map(|i| self.shared.slot(i * slots));
+        let in_use = |superwordline: &Buf| {
             declared
                 .iter()
-                .any(|b| b.lines_in_use().any(|l| l == *line))
+                .any(|b| b.superwordlines_in_use().any(|l| l == *superwordline))
         };
-        lines.filter(|line| !in_use(line)).nth(owed)
+        superwordlines
+            .filter(|superwordline| !in_use(superwordline))
+            .nth(owed)
     }
 
     /// Whether schemes declare streams.
     #[inline]
     pub(crate) fn declares_any(&self) -> bool {
-        self.plan.len > self.plan.with_own_lines
+        self.plan.len > self.plan.with_own_superwordlines
     }
 
     /// All buffers.
@@ -365,7 +372,7 @@ impl Streams {
         of_host.map(|(id, _)| id)
     }
 
-    /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
+    /// The streams that moves write to: their superblocks are the headroom, with the free ones.
     #[inline]
     pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> {
         let of_mover = self.plan.rows();
@@ -398,24 +405,24 @@ impl Streams {
         self.left_for_cleaning() + self.left_in(self.cold) + self.left_in(self.read_often)
     }
 
-    /// Whether all data of the superblock of `row` have moved since the host wrote them: a stream of moves has opened it.
-    pub(crate) fn have_moved(&self, row: &SuperblockRow) -> bool {
-        let opener = row.stream.map(|stream| self.row(stream).writer());
+    /// Whether all data of the superblock of `info` have moved since the host wrote them: a stream of moves has opened it.
+    pub(crate) fn have_moved(&self, info: &SuperblockInfo) -> bool {
+        let opener = info.stream.map(|stream| self.row(stream).writer());
         opener == Some(Writer::Mover)
     }
 
-    /// Whether the superblock of `row` names the stream that fills it, if one does.
-    pub(crate) fn are_named_in(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
+    /// Whether the superblock of `info` names the stream that fills it, if one does.
+    pub(crate) fn are_named_in(&self, block: SuperblockId, info: &SuperblockInfo) -> bool {
         let ids = (0..).map(StreamId);
         let mut buffers = ids.zip(&self.buffers);
-        buffers.all(|(id, buffer)| !buffer.is_busy_with(block) || row.stream == Some(id))
+        buffers.all(|(id, buffer)| !buffer.is_busy_with(block) || info.stream == Some(id))
     }
 
     /// The stream that will fill more slots of `block`.
     pub(crate) fn filling(&self, block: SuperblockId) -> Option<StreamId> {
         let fills = |id: &StreamId| {
             let buffer = self.of(*id);
-            buffer.fills(block) || buffer.fills_line_of(block)
+            buffer.fills(block) || buffer.fills_superwordline_of(block)
         };
         self.of_mover().chain(self.of_others()).find(fills)
     }

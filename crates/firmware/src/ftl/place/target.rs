@@ -20,10 +20,10 @@
 use firstread_core::{Arena, Ns, Status, Wait};
 
 use super::buffer::Allocated;
-use super::{Item, Place, Refusal, Why};
+use super::{Item, Placement, TakeError, Why};
 use crate::config::WriteCache;
 use crate::ftl::map::Table;
-use crate::observe::{Owner, Refused, RegionId, StreamId, StreamUse, Writer};
+use crate::observe::{CopyRefused, Owner, RegionId, StreamId, StreamUse, Writer};
 use crate::policy::area::{Areas, Entry, PageMove, PageWrite};
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
@@ -60,9 +60,9 @@ impl Choice {
         }
     }
 
-    fn otherwise(&self, refusal: Refusal) -> Otherwise {
+    fn otherwise(&self, refusal: TakeError) -> Otherwise {
         match refusal {
-            Refusal::Wait(Wait::Buffer) => self.if_full,
+            TakeError::Wait(Wait::Buffer) => self.if_full,
             _ => self.if_none,
         }
     }
@@ -71,7 +71,7 @@ impl Choice {
 /// The choices of a page, in order.
 type Target = [Option<Choice>; 3];
 
-impl Place {
+impl Placement {
     /// Whether `item` has the stream of its writer alone, so that nothing has to be looked up.
     #[inline(always)]
     pub(super) fn has_one_choice(&self, item: &Item, shared: &Shared) -> bool {
@@ -103,7 +103,7 @@ impl Place {
             Why::Host { .. } => [
                 self.entry_of_write(item, table, shared)
                     .and_then(|entry| enters(entry, Next, Next)),
-                Some(Choice::new(Place::stream_of_write(), Wait, Wait)),
+                Some(Choice::new(Placement::stream_of_write(), Wait, Wait)),
                 None,
             ],
             Why::Moved { .. } if table.directory.is_map(item.lpn) => [
@@ -160,7 +160,7 @@ impl Place {
         self.area.of_move(&PageMove {
             owner,
             from: shared.blocks.region_of(from),
-            has_moved: self.streams.have_moved(shared.blocks.row(from)),
+            has_moved: self.streams.have_moved(shared.blocks.info(from)),
             heat: shared.heat.of(item.lpn),
             future: shared.future.of(item.lpn),
         })
@@ -190,11 +190,11 @@ impl Place {
         item: &Item,
         table: &Table<M>,
         shared: &mut Shared,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Taken, TakeError> {
         if let Why::Host { has_merged } = item.why
             && let Some(wait) = self.waits_for_cleaning(has_merged, shared)
         {
-            return Err(Refusal::Wait(wait));
+            return Err(TakeError::Wait(wait));
         }
         let mut refused = None;
         for choice in self.target(item, table, shared).into_iter().flatten() {
@@ -208,10 +208,10 @@ impl Place {
             if choice.otherwise(refusal) == Otherwise::Wait {
                 return Err(refusal);
             }
-            refused = choice.entry.map(|_| Refused::of(refusal)).or(refused);
+            refused = choice.entry.map(|_| CopyRefused::of(refusal)).or(refused);
         }
         // A copy into a stream that no scheme declares.
-        Err(Refusal::Never(Status::NoSpace))
+        Err(TakeError::Never(Status::NoSpace))
     }
 
     /// A slot of `choice`.
@@ -221,7 +221,7 @@ impl Place {
         choice: &Choice,
         why: Why,
         shared: &mut Shared,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Taken, TakeError> {
         let stream = choice.stream;
         if let Some(entry) = choice.entry {
             return self.take_for_entry(now, stream, entry, shared);
@@ -243,7 +243,7 @@ impl Place {
         taken: &Taken,
         choice: &Choice,
         why: Why,
-        refused: Option<Refused>,
+        refused: Option<CopyRefused>,
         shared: &mut Shared,
     ) {
         let along = Some(taken.0) == self.streams.read_often() && taken.0 == choice.stream;
@@ -261,14 +261,14 @@ impl Place {
     }
 }
 
-impl Refused {
+impl CopyRefused {
     /// The reason that a page finds no slot in a declared region.
-    fn of(refusal: Refusal) -> Refused {
+    fn of(refusal: TakeError) -> CopyRefused {
         match refusal {
-            Refusal::Wait(Wait::Buffer) => Refused::Buffer,
-            Refusal::Wait(Wait::Rewrite) => Refused::Rewrites,
-            Refusal::Wait(Wait::Reserve) => Refused::Reserve,
-            _ => Refused::NoSuperblock,
+            TakeError::Wait(Wait::Buffer) => CopyRefused::Buffer,
+            TakeError::Wait(Wait::Rewrite) => CopyRefused::Rewrites,
+            TakeError::Wait(Wait::Reserve) => CopyRefused::Reserve,
+            _ => CopyRefused::NoSuperblock,
         }
     }
 }

@@ -7,13 +7,13 @@ use firstread_core::{
 
 use super::bad::BadBlocks;
 use super::streams::Streams;
-use super::{Erased, Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
+use super::{Erased, Item, Placement, StreamPlan, TakeError, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{
     Drive, SLOTS, Silent, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
 };
 use crate::observe::{
-    Heat, HeatConfig, Owner, PoolId, Refused, RegionId, StreamId, StreamRow, StreamUse,
+    CopyRefused, Heat, HeatConfig, Owner, PoolId, RegionId, StreamId, StreamRow, StreamUse,
     SuperblockUse,
 };
 use crate::policy::area::{Areas, Entry};
@@ -46,7 +46,7 @@ fn model_a_part_is_complete_once_its_program_is_due() {
         buffer.open(SuperblockId(2), mode);
         let dies: Vec<DieId> = (0..3).map(DieId).collect();
         for wordline in 0..geometry.wordlines_per_block {
-            assert_eq!(buffer.lines_begun(), u64::from(wordline));
+            assert_eq!(buffer.superwordlines_begun(), u64::from(wordline));
             let mut complete = Vec::new();
             while complete.len() < dies.len() {
                 let slot = buffer.allocate().expect("the buffer holds three wordlines");
@@ -55,14 +55,14 @@ fn model_a_part_is_complete_once_its_program_is_due() {
                 complete.extend(slot.due.parity);
                 for &die in &dies {
                     assert_eq!(
-                        buffer.is_incomplete(die, slot.due.line),
+                        buffer.is_incomplete(die, slot.due.superwordline),
                         !complete.contains(&die),
                         "{die:?} of wordline {wordline} after {:?}",
                         slot.ppa
                     );
                 }
             }
-            assert_eq!(buffer.lines_begun(), u64::from(wordline) + 1);
+            assert_eq!(buffer.superwordlines_begun(), u64::from(wordline) + 1);
         }
         assert!(buffer.allocate().is_err(), "the superblock is full");
     }
@@ -75,15 +75,15 @@ fn formula_a_victim_counts_as_what_it_gives_back() {
     let mut drive = drive(12, 6 * u64::from(SLOTS), 0);
     fill(&mut drive, 2, 40);
     let store = &mut drive.lower.store;
-    let without = store.place.missing_room(&store.shared);
-    store.shared.blocks.row_mut(SuperblockId(0)).leaving = true;
+    let without = store.place.missing_headroom(&store.shared);
+    store.shared.blocks.info_mut(SuperblockId(0)).evacuating = true;
     store.place.relocation.emptying = Some(emptying(Owner::Gc, SuperblockId(0), 1));
     assert_eq!(
-        store.place.missing_room(&store.shared),
+        store.place.missing_headroom(&store.shared),
         without - i64::from(SLOTS - 40)
     );
-    store.shared.blocks.row_mut(SuperblockId(0)).failed = true;
-    assert_eq!(store.place.missing_room(&store.shared), without + 40);
+    store.shared.blocks.info_mut(SuperblockId(0)).failed = true;
+    assert_eq!(store.place.missing_headroom(&store.shared), without + 40);
 }
 
 /// Beyond the reserve of cleaning is what is free, less what is reserved and less what the superblock being emptied
@@ -113,7 +113,7 @@ fn formula_reserved_and_owed_slots_are_not_taken() {
     ] {
         let mut drive = filled();
         let store = &mut drive.lower.store;
-        store.shared.blocks.row_mut(SuperblockId(0)).failed = failed;
+        store.shared.blocks.info_mut(SuperblockId(0)).failed = failed;
         store.place.relocation.emptying = Some(emptying(owner, SuperblockId(0), 1));
         assert_eq!(store.place.owed_slots(&store.shared), owed, "{owner:?}");
         assert_eq!(beyond(&drive), Some(128 - owed), "{owner:?}");
@@ -121,7 +121,7 @@ fn formula_reserved_and_owed_slots_are_not_taken() {
 }
 
 /// Why a page is not refreshed now; none if it is.
-fn refuses_refresh(drive: &mut Drive) -> Option<Refusal> {
+fn refuses_refresh(drive: &mut Drive) -> Option<TakeError> {
     let item = Item {
         lpn: Lpn(0),
         expect: None,
@@ -137,7 +137,7 @@ fn refuses_refresh(drive: &mut Drive) -> Option<Refusal> {
 }
 
 /// The stream of refreshed pages opens a superblock of the common pool if two are left for cleaning, one for a failed
-/// program and one for the room of moves, and fills it to its end; then the next one has to be as far from the reserve.
+/// program and one for the headroom, and fills it to its end; then the next one has to be as far from the reserve.
 #[test]
 fn formula_a_refreshed_page_has_a_superblock_beyond_the_reserve() {
     let of_capacity = |superblocks: u64, free: u32, valid: u32| {
@@ -147,7 +147,7 @@ fn formula_a_refreshed_page_has_a_superblock_beyond_the_reserve() {
         drive
     };
     let filled = |free: u32, valid: u32| of_capacity(6, free, valid);
-    let reserve = Some(Refusal::Wait(Wait::Reserve));
+    let reserve = Some(TakeError::Wait(Wait::Reserve));
     assert_eq!(refuses_refresh(&mut filled(2, 30)), reserve);
     // A drive without a spare superblock keeps one, and what a power cut tears: also if there is nothing to clean,
     // because refreshed pages leave garbage.
@@ -156,7 +156,7 @@ fn formula_a_refreshed_page_has_a_superblock_beyond_the_reserve() {
     assert_eq!(refuses_refresh(&mut of_capacity(10, 3, SLOTS)), None);
     let mut drive = filled(3, 30);
     assert_eq!(refuses_refresh(&mut drive), None);
-    // The room for moves is still a superblock and what a power cut tears.
+    // The headroom is still a superblock and what a power cut tears.
     let store = &drive.lower.store;
     assert!(store.place.can_spare(0, &store.shared));
     assert_eq!(store.place.space.pools.free(), 2);
@@ -165,7 +165,7 @@ fn formula_a_refreshed_page_has_a_superblock_beyond_the_reserve() {
     assert_eq!(slots, Some(12));
     assert_eq!(
         refuses_refresh(&mut drive),
-        Some(Refusal::Wait(Wait::Buffer))
+        Some(TakeError::Wait(Wait::Buffer))
     );
     // The host or the map that waits for a superblock comes first.
     let mut drive = filled(5, 30);
@@ -201,10 +201,10 @@ fn formula_the_open_superblock_of_a_stream_is_beyond_the_capacity() {
     assert_eq!(needed("wear", "static"), without + u64::from(SLOTS));
 }
 
-/// What the superblock of cold data has left is room for any move: cleaning counts on it, and where no superblock is
+/// What the superblock of cold data has left is headroom for any move: cleaning counts on it, and where no superblock is
 /// free it goes there.
 #[test]
-fn formula_cold_data_share_the_room_of_moves() {
+fn formula_cold_data_share_the_headroom() {
     let mut drive = drive_with(14, 6 * u64::from(SLOTS), 0, ("wear", "static"));
     fill(&mut drive, 1, 30);
     let moved = |drive: &mut Drive, lpn: u64, owner| {
@@ -223,7 +223,7 @@ fn formula_cold_data_share_the_room_of_moves() {
         block
     };
     let place = |drive: &Drive| drive.lower.store.place.clone();
-    let missing = |drive: &Drive| place(drive).missing_room(&drive.lower.store.shared);
+    let missing = |drive: &Drive| place(drive).missing_headroom(&drive.lower.store.shared);
     let before = missing(&drive);
     let cold = moved(&mut drive, 0, Owner::Wear);
     assert_eq!(place(&drive).left_for_moves(), SLOTS - 1);
@@ -243,14 +243,14 @@ fn at_bound(free: u32) -> Drive {
         store.mark_filled(Ns::ZERO, block, 0, 40);
     }
     for block in (0..16).map(SuperblockId) {
-        store.shared.blocks.row_mut(block).set_pe_cycles(900);
+        store.shared.blocks.info_mut(block).set_pe_cycles(900);
     }
     store.place.look_at_regions(&store.shared);
     assert!(store.place.keeps(RegionId::DECLARED));
     drive
 }
 
-fn host_writes(drive: &mut Drive, lpn: u64) -> Result<SuperblockId, Refusal> {
+fn host_writes(drive: &mut Drive, lpn: u64) -> Result<SuperblockId, TakeError> {
     let item = Item {
         lpn: Lpn(lpn),
         expect: None,
@@ -274,9 +274,9 @@ fn formula_a_refusal_is_counted_when_the_page_has_a_slot_elsewhere() {
     assert_eq!(updates, Some(11));
     for _ in 0..5 {
         let waits = host_writes(&mut drive, 5);
-        assert_eq!(waits, Err(Refusal::Wait(Wait::Buffer)));
+        assert_eq!(waits, Err(TakeError::Wait(Wait::Buffer)));
     }
-    let reason = Refused::NoSuperblock as usize;
+    let reason = CopyRefused::NoSuperblock as usize;
     assert_eq!(refused(&drive)[reason], 11);
     assert_eq!(refused(&drive).iter().sum::<u64>(), 11);
 }
@@ -330,7 +330,7 @@ fn formula_the_host_has_slots_in_the_buffer_of_a_declared_region() {
 fn formula_free_superblocks_of_a_declared_region_are_kept() {
     let mut drive = at_bound(2);
     let (place, shared) = (&mut drive.lower.store.place, &drive.lower.store.shared);
-    let most = |place: &Place| {
+    let most = |place: &Placement| {
         (0..)
             .take_while(|n| place.has_beyond_reserve(*n, shared))
             .count() as u64
@@ -356,7 +356,7 @@ fn formula_a_drive_that_keeps_free_superblocks_is_not_full() {
     let mut drive = at_bound(2);
     let store = &mut drive.lower.store;
     for block in (0..8).chain(16..18).map(SuperblockId) {
-        store.shared.blocks.row_mut(block).valid_slots = SLOTS;
+        store.shared.blocks.info_mut(block).valid_slots = SLOTS;
     }
     let (place, shared) = (&mut store.place, &store.shared);
     assert!(!place.has_garbage(shared) && !place.is_full(shared));
@@ -369,19 +369,22 @@ fn formula_a_drive_that_keeps_free_superblocks_is_not_full() {
 fn formula_superblocks_of_a_declared_region_are_kept_with_the_slots_that_they_have() {
     let mut drive = at_bound(2);
     let (place, shared) = (&mut drive.lower.store.place, &drive.lower.store.shared);
-    let beyond = |place: &Place| {
+    let beyond = |place: &Placement| {
         (0..)
             .take_while(|n| place.has_beyond_reserve(*n, shared))
             .count()
     };
-    let (before, missing) = (beyond(place), place.missing_room(shared));
+    let (before, missing) = (beyond(place), place.missing_headroom(shared));
     // As if one of the two had been erased into a mode that holds half as much, and one of the others into one that holds
     // as much more.
     let pools = &mut place.space.pools;
     pools.of(PoolId(1)).free_slots -= u64::from(SLOTS) / 2;
     pools.of(PoolId(0)).free_slots += u64::from(SLOTS) / 2;
     assert_eq!(beyond(place), before + SLOTS as usize / 2);
-    assert_eq!(place.missing_room(shared), missing - i64::from(SLOTS) / 2);
+    assert_eq!(
+        place.missing_headroom(shared),
+        missing - i64::from(SLOTS) / 2
+    );
 }
 
 /// What spills leaves a free superblock to pages that are read often.
@@ -419,7 +422,7 @@ fn formula_room_is_looked_for_once_and_for_pages_read_often_first() {
         let mut drive = at_bound(0);
         let store = &mut drive.lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
-        let ask = |place: &mut Place, shared: &mut Shared| {
+        let ask = |place: &mut Placement, shared: &mut Shared| {
             for entry in entries {
                 assert!(
                     place
@@ -452,7 +455,7 @@ fn formula_cold_data_of_a_declared_region_go_to_its_most_worn_superblock() {
         let mut drive = at_bound(2);
         let (place, shared) = (&mut drive.lower.store.place, &mut drive.lower.store.shared);
         place.wear = leveled.lower.store.place.wear.clone();
-        shared.blocks.row_mut(SuperblockId(18)).set_pe_cycles(5);
+        shared.blocks.info_mut(SuperblockId(18)).set_pe_cycles(5);
         place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
         let (_, slot) = place
             .take_for_entry(Ns::ZERO, StreamId(2), Entry::Gc, shared)
@@ -509,7 +512,7 @@ fn formula_the_scheme_is_told_what_stays() {
 
 /// Moves that find room in a declared region alone have it, and map pages that move go along.
 #[test]
-fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
+fn formula_a_map_page_that_moves_finds_the_headroom() {
     let capacity = 8 * u64::from(SLOTS);
     let mut drive = drive_with(20, capacity, 8, ("area", "differential"));
     fill(&mut drive, 1, 40);
@@ -527,13 +530,13 @@ fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
     let placed = store.take(Ns::ZERO, &item).expect("there is room");
     let block = placed.ppa().block();
     assert_eq!(block, SuperblockId(19));
-    assert!(store.shared.blocks.row(block).holds_map);
+    assert!(store.shared.blocks.info(block).holds_map);
 }
 
-/// Declared streams share their lines: one for each stream, and two more. Whoever has lines in use leaves one to each
+/// Declared streams share their superwordlines: one for each stream, and two more. Whoever has superwordlines in use leaves one to each
 /// that has none.
 #[test]
-fn formula_declared_streams_share_their_lines() {
+fn formula_declared_streams_share_their_superwordlines() {
     const fn row(takes: StreamUse) -> StreamRow {
         StreamRow { name: "", takes }
     }
@@ -546,12 +549,16 @@ fn formula_declared_streams_share_their_lines() {
     let plan = |rows: &'static [StreamRow]| {
         StreamPlan::new(geometry, CellMode::Slc, 0, [&[], rows, &[], &[]])
     };
-    let line = geometry.slots_per_stripe();
-    let lines = |rows| plan(rows).slot_buffers() / line;
-    assert_eq!(lines(&[]), 2 * 3);
-    assert_eq!(lines(&ROWS[..1]), 2 * 3 + 3, "a stream alone has three");
-    assert_eq!(lines(ROWS), 2 * 3 + 5);
-    // What is told of each stream, with what they share, is all that there is: lines as wide as the widest mode among the
+    let superwordline = geometry.slots_per_stripe();
+    let superwordlines = |rows| plan(rows).slot_buffers() / superwordline;
+    assert_eq!(superwordlines(&[]), 2 * 3);
+    assert_eq!(
+        superwordlines(&ROWS[..1]),
+        2 * 3 + 3,
+        "a stream alone has three"
+    );
+    assert_eq!(superwordlines(ROWS), 2 * 3 + 5);
+    // What is told of each stream, with what they share, is all that there is: superwordlines as wide as the widest mode among the
     // declared streams, which the drive's own may be.
     for (mode, map_pages, rows, shared) in [
         (CellMode::Slc, 0, &ROWS[..0], 0),
@@ -560,17 +567,21 @@ fn formula_declared_streams_share_their_lines() {
         (CellMode::Qlc, 8, &ROWS[2..], 2),
     ] {
         let plan = StreamPlan::new(geometry, mode, map_pages, [rows, &[], &[], &[]]);
-        assert_eq!(plan.shared_buffer().lines, shared);
+        assert_eq!(plan.shared_buffer().superwordlines, shared);
         let all = || plan.buffers().chain([plan.shared_buffer()]);
         let slots: u32 = all().map(|buffer| buffer.slots).sum();
         assert_eq!(slots, plan.slot_buffers(), "{mode:?} {map_pages} {rows:?}");
-        let lines: u32 = all().map(|buffer| buffer.lines).sum();
-        assert_eq!(lines * u32::from(geometry.dies()), plan.programs());
+        let superwordlines: u32 = all().map(|buffer| buffer.superwordlines).sum();
+        assert_eq!(superwordlines * u32::from(geometry.dies()), plan.programs());
         let own = 2 + usize::from(map_pages > 0);
-        let lines: Vec<u32> = plan.buffers().map(|buffer| buffer.lines).collect();
-        assert_eq!(lines[..own], [3, 3, 3][..own]);
-        assert!(lines[own..].iter().all(|lines| *lines == 1));
-        assert_eq!(lines.len(), own + rows.len());
+        let superwordlines: Vec<u32> = plan.buffers().map(|buffer| buffer.superwordlines).collect();
+        assert_eq!(superwordlines[..own], [3, 3, 3][..own]);
+        assert!(
+            superwordlines[own..]
+                .iter()
+                .all(|superwordlines| *superwordlines == 1)
+        );
+        assert_eq!(superwordlines.len(), own + rows.len());
     }
     let mut streams = Streams::new(plan(ROWS), Buf(7));
     let [one, other, third] = [2, 3, 4].map(StreamId);
@@ -590,25 +601,33 @@ fn formula_declared_streams_share_their_lines() {
             streams.of_mut(stream).done(die, index);
         }
     };
-    assert_eq!(fill(&mut streams, one), 3 * line, "no more than three");
-    assert_eq!(fill(&mut streams, other), line, "one is left to the third");
+    assert_eq!(
+        fill(&mut streams, one),
+        3 * superwordline,
+        "no more than three"
+    );
+    assert_eq!(
+        fill(&mut streams, other),
+        superwordline,
+        "one is left to the third"
+    );
     assert!(!streams.is_full(third));
-    assert_eq!(fill(&mut streams, third), line);
-    // The first wordline of the one is programmed: whoever comes first may have its line, and the one has to wait.
+    assert_eq!(fill(&mut streams, third), superwordline);
+    // The first wordline of the one is programmed: whoever comes first may have its superwordline, and the one has to wait.
     programmed(&mut streams, one, 0);
     assert!(!streams.is_full(one));
-    assert_eq!(fill(&mut streams, other), line);
+    assert_eq!(fill(&mut streams, other), superwordline);
     assert!(streams.is_full(one));
-    // The third is left a line again once its only wordline is programmed.
+    // The third is left a superwordline again once its only wordline is programmed.
     programmed(&mut streams, third, 0);
     assert_eq!(fill(&mut streams, one), 0);
-    assert_eq!(fill(&mut streams, third), line);
-    // Each slot lay in a buffer of its own; two lines were used again.
-    let first = 7 + 2 * 3 * line;
+    assert_eq!(fill(&mut streams, third), superwordline);
+    // Each slot lay in a buffer of its own; two superwordlines were used again.
+    let first = 7 + 2 * 3 * superwordline;
     buffers.sort_unstable();
-    assert_eq!(buffers.len() as u32, 7 * line);
+    assert_eq!(buffers.len() as u32, 7 * superwordline);
     buffers.dedup();
-    let all: Vec<u32> = (first..first + 5 * line).collect();
+    let all: Vec<u32> = (first..first + 5 * superwordline).collect();
     assert_eq!(buffers, all);
 }
 
@@ -686,12 +705,12 @@ fn formula_superblocks_remember_what_they_were_opened_for() {
         let stream = stream.or(declared).expect("the scheme declares the stream");
         assert!(place.open(Ns(7), stream, shared), "{choice:?} {takes:?}");
         let block = place.opened().expect("a superblock was opened");
-        let row = *shared.blocks.row(block);
-        assert_eq!((row.programmed_at, row.stream), (Ns(7), Some(stream)));
-        let (mode, table) = (row.mode, &mut store.table);
+        let info = *shared.blocks.info(block);
+        assert_eq!((info.programmed_at, info.stream), (Ns(7), Some(stream)));
+        let (mode, table) = (info.mode, &mut store.table);
         place.begin_erase(block, mode, Erased::Emptied, table, shared);
-        assert_eq!(shared.blocks.row(block).stream, None);
-        (place.streams.have_moved(&row), row.holds_map)
+        assert_eq!(shared.blocks.info(block).stream, None);
+        (place.streams.have_moved(&info), info.holds_map)
     };
     let none = ("", "");
     assert_eq!(of(none, None, Some(StreamId::HOST)), (false, false));
@@ -713,10 +732,10 @@ fn formula_superblocks_remember_what_they_were_opened_for() {
     );
 }
 
-/// An open superblock is closed before its time where cleaning keeps its room: the rest of one that moves fill was room, the
+/// An open superblock is closed before its time where cleaning keeps its headroom: the rest of one that moves fill was headroom, the
 /// rest of the host's was none.
 #[test]
-fn model_an_open_superblock_is_closed_where_its_rest_is_no_room() {
+fn model_an_open_superblock_is_closed_where_its_rest_is_no_headroom() {
     let (mut closed, mut kept) = (0, 0);
     for seed in 0..120 {
         let s = Stream::new(seed).named("close early");
@@ -735,8 +754,8 @@ fn model_an_open_superblock_is_closed_where_its_rest_is_no_room() {
             place.reserve_slot();
         }
         // Two superblocks are free. A power cut tears a wordline of two slots on two dies.
-        let room = 2 * i64::from(SLOTS) - place.space.reserved as i64;
-        let closes = room >= i64::from(SLOTS) + 4;
+        let headroom = 2 * i64::from(SLOTS) - place.space.reserved as i64;
+        let closes = headroom >= i64::from(SLOTS) + 4;
         let counted = shared.counters.superblocks_closed_early;
         let found = place.close_early(block, shared);
         assert_eq!(found, closes.then_some(stream), "seed {seed}");
@@ -766,21 +785,21 @@ fn model_a_declared_region_is_kept_while_the_own_one_holds_its_data() {
         let (mut slots, mut valid) = (0, 0);
         for block in (0..20).map(SuperblockId) {
             let draw = s.named("block").at(block.0.into());
-            let row = shared.blocks.row_mut(block);
+            let info = shared.blocks.info_mut(block);
             let is_bad = draw.at(0).below(8) == 0;
-            row.usage = if is_bad {
+            info.usage = if is_bad {
                 SuperblockUse::Bad
             } else {
                 SuperblockUse::Full
             };
-            row.valid_slots = if is_bad {
+            info.valid_slots = if is_bad {
                 0
             } else {
                 30 + draw.at(1).below(35) as u32
             };
             if !is_bad && block.0 < 16 {
                 slots += SLOTS;
-                valid += row.valid_slots;
+                valid += info.valid_slots;
             }
         }
         place.look_at_regions(shared);

@@ -6,9 +6,9 @@
 use firstread_core::{Arena, Buf, Ns, SuperblockId, Wait};
 
 use super::{ASKED, Relocate};
-use crate::ftl::place::{Evacuation, Item, Refusal, Why};
+use crate::ftl::place::{Evacuation, Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Counters, Owner, Refused, RegionId, StreamUse, SuperblockUse};
+use crate::observe::{CopyRefused, Counters, Owner, RegionId, StreamUse, SuperblockUse};
 use crate::policy::area::Areas;
 use crate::policy::cell_mode::CellModes;
 use crate::policy::hot_pages::PageRead;
@@ -20,7 +20,7 @@ impl Relocate {
     /// The read of a multi-plane page under `job` has ended, and all wanted codewords could be corrected. Returns
     /// whether relocation has to go on.
     #[inline(always)] // Its only caller is on the path of every request.
-    pub(crate) fn row_read<M: Arena>(
+    pub(crate) fn mp_page_read<M: Arena>(
         &mut self,
         now: Ns,
         job: u32,
@@ -29,8 +29,8 @@ impl Relocate {
     ) -> bool {
         let shared = &lower.store.shared;
         let block = shared.jobs[job].at.block;
-        let row = shared.blocks.row(block);
-        let is_disturbed = row.reads >= self.most_senses.of(row.mode);
+        let info = shared.blocks.info(block);
+        let is_disturbed = info.reads >= self.most_senses.of(info.mode);
         if is_disturbed {
             self.refresh_superblock(now, block, lower, ports);
         }
@@ -52,9 +52,9 @@ impl Relocate {
             ended.purpose,
             Purpose::HostRead { .. } | Purpose::SharedRead
         );
-        let row = shared.blocks.row(ended.at.block);
+        let info = shared.blocks.info(ended.at.block);
         // Only a full superblock is copied from, so that a recovery can tell copies apart.
-        if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
+        if !of_host || info.usage != SuperblockUse::Full || info.holds_map {
             return false;
         }
         let scheme = &mut lower.store.place.area;
@@ -79,7 +79,7 @@ impl Relocate {
         let Job {
             at, step, asked, ..
         } = shared.jobs[job];
-        let row = *shared.blocks.row(at.block);
+        let info = *shared.blocks.info(at.block);
         let region = shared.blocks.region_of(at.block);
         let codewords = shared.layout.codewords_per_slot();
         let whole = u64::MAX >> (64 - codewords);
@@ -87,27 +87,27 @@ impl Relocate {
         let buffer = shared.jobs.buffer(job);
         let mut left = asked;
         while left != 0 {
-            let row_slot = left.trailing_zeros() / codewords;
-            let of_slot = whole << (row_slot * codewords);
+            let mp_page_slot = left.trailing_zeros() / codewords;
+            let of_slot = whole << (mp_page_slot * codewords);
             left &= !of_slot;
             let shared = &lower.store.shared;
-            let ppa = shared.layout.slot_behind(first, row_slot);
-            let from = buffer.slot(row_slot);
+            let ppa = shared.layout.slot_behind(first, mp_page_slot);
+            let from = buffer.slot(mp_page_slot);
             let Some(lpn) = ports.buffered(from).map(|spare| spare.lpn) else {
                 continue;
             };
             let read = PageRead {
                 block: at.block,
-                mode: row.mode,
-                pe_cycles: row.pe_cycles,
+                mode: info.mode,
+                pe_cycles: info.pe_cycles,
                 page: at.page.0,
-                block_reads: row.reads,
+                block_reads: info.reads,
                 retries: step,
-                age: now.since(row.programmed_at),
+                age: now.since(info.programmed_at),
                 heat: shared.heat.of(lpn),
                 future: shared.future.of(lpn),
             };
-            let is_own = row.mode == shared.config.mode;
+            let is_own = info.mode == shared.config.mode;
             self.limits.earn();
             let migrates = lower.store.place.area.after_read(region, &read);
             let budget = &mut lower.store.shared.counters.migrations_over_budget;
@@ -121,7 +121,7 @@ impl Relocate {
                 why: Why::Copied(to),
             };
             let refused = match (asked & of_slot == of_slot, to) {
-                (false, _) => Some(Refused::Part),
+                (false, _) => Some(CopyRefused::Part),
                 (true, StreamUse::Promoted(mode)) => {
                     self.promote(now, &item, mode, from, lower, ports)
                 }
@@ -129,7 +129,7 @@ impl Relocate {
             };
             if let Some(reason) = refused {
                 refusals(to, &mut lower.store.shared.counters)[reason as usize] += 1;
-                self.again |= reason == Refused::NoSuperblock;
+                self.again |= reason == CopyRefused::NoSuperblock;
             } else {
                 // The oldest move may be of this page.
                 self.try_arrived_again();
@@ -163,19 +163,19 @@ impl Relocate {
     ) {
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &store.shared);
-        let row = shared.blocks.row(block);
-        if row.leaving || row.failed || place.space.read_only {
+        let info = shared.blocks.info(block);
+        if info.evacuating || info.failed || place.space.read_only {
             return;
         }
-        if row.usage == SuperblockUse::Open {
+        if info.usage == SuperblockUse::Open {
             return store.close_early(now, block, ports);
         }
-        if self.waits_for_its_mode(row, place, shared) {
-            place.relocation.wanted.add(row.mode);
+        if self.waits_for_its_mode(info, place, shared) {
+            place.relocation.wanted.add(info.mode);
             self.again = true;
             return;
         }
-        if row.usage != SuperblockUse::Full
+        if info.usage != SuperblockUse::Full
             || self.asked.len() == ASKED
             || self.asked.iter().any(|asked| asked.block == block)
         {
@@ -184,10 +184,10 @@ impl Relocate {
         self.asked.push_back(Evacuation {
             owner: Owner::Refresh,
             block,
-            opened: row.opened,
-            mode: place.mode_after(row.mode, shared),
-            row: 0,
-            rows: 0,
+            opened: info.opened,
+            mode: place.mode_after(info.mode, shared),
+            mp_page: 0,
+            mp_pages: 0,
             shrinks: 0,
         });
         place.relocation.asked += 1;
@@ -207,7 +207,7 @@ fn slots_of(asked: u64, codewords: u32) -> u32 {
 }
 
 /// The counts of refused copies into the stream that takes `to`.
-fn refusals(to: StreamUse, counters: &mut Counters) -> &mut [u64; Refused::COUNT] {
+fn refusals(to: StreamUse, counters: &mut Counters) -> &mut [u64; CopyRefused::COUNT] {
     match to {
         StreamUse::Refreshed => &mut counters.refreshes_refused,
         StreamUse::Region(_) => &mut counters.entries_refused,
@@ -223,19 +223,19 @@ pub(super) fn copy<M: Arena>(
     from: Buf,
     lower: &mut LowerLayers<M>,
     ports: &mut impl Out,
-) -> Option<Refused> {
-    if lower.pager.is_crowded() {
-        return Some(Refused::Map);
+) -> Option<CopyRefused> {
+    if lower.map_cache.is_crowded() {
+        return Some(CopyRefused::Map);
     }
     let placed = match lower.store.take(now, item) {
         Ok(placed) => placed,
         // The host has written the page meanwhile: there is nothing to copy.
-        Err(Refusal::Overtaken) => return None,
-        Err(Refusal::Wait(Wait::Overlay)) => return Some(Refused::Map),
-        Err(Refusal::Wait(Wait::Rewrite)) => return Some(Refused::Rewrites),
-        Err(Refusal::Wait(Wait::Buffer)) => return Some(Refused::Buffer),
-        Err(Refusal::Wait(Wait::Reserve)) => return Some(Refused::Reserve),
-        Err(Refusal::Wait(_) | Refusal::Never(_)) => return Some(Refused::NoSuperblock),
+        Err(TakeError::Overtaken) => return None,
+        Err(TakeError::Wait(Wait::Overlay)) => return Some(CopyRefused::Map),
+        Err(TakeError::Wait(Wait::Rewrite)) => return Some(CopyRefused::Rewrites),
+        Err(TakeError::Wait(Wait::Buffer)) => return Some(CopyRefused::Buffer),
+        Err(TakeError::Wait(Wait::Reserve)) => return Some(CopyRefused::Reserve),
+        Err(TakeError::Wait(_) | TakeError::Never(_)) => return Some(CopyRefused::NoSuperblock),
     };
     ports.copy(from, placed.buf());
     let counters = &mut lower.store.shared.counters;

@@ -25,12 +25,12 @@ impl Relocate {
         ports: &mut impl Out,
     ) -> bool {
         let current = lower.store.place.relocation.emptying;
-        let emptied = |e: Evacuation| lower.store.shared.blocks.row(e.block).valid_slots == 0;
-        if self.lacks_room && !current.is_some_and(emptied) {
+        let emptied = |e: Evacuation| lower.store.shared.blocks.info(e.block).valid_slots == 0;
+        if self.lacks_headroom && !current.is_some_and(emptied) {
             if !lower.store.place.space.erases.is_empty() {
                 return false;
             }
-            self.lacks_room = false;
+            self.lacks_headroom = false;
             if self.give_up_emptying(lower) {
                 return true;
             }
@@ -59,9 +59,9 @@ impl Relocate {
                 continue;
             };
             let store = &mut lower.store;
-            let row = store.shared.blocks.row(current.block);
-            if row.valid_slots == 0 {
-                if row.pins > 0
+            let info = store.shared.blocks.info(current.block);
+            if info.valid_slots == 0 {
+                if info.pins > 0
                     || !store.place.space.erases.may_begin(Erased::Emptied)
                     || self.waits_for_newer(now, current.block, store, ports)
                 {
@@ -75,8 +75,8 @@ impl Relocate {
             {
                 return false;
             }
-            if lower.pager.is_crowded() {
-                if lower.pager.map_is_crowded(now, &mut lower.store, ports) {
+            if lower.map_cache.is_crowded() {
+                if lower.map_cache.map_is_crowded(now, &mut lower.store, ports) {
                     let relocation = &lower.store.place.relocation;
                     if !relocation.map_waits.has(Wait::Superblock) {
                         return false;
@@ -86,21 +86,21 @@ impl Relocate {
                 }
             }
             let store = &lower.store;
-            let valid = store.shared.blocks.row(current.block).valid_slots;
+            let valid = store.shared.blocks.info(current.block).valid_slots;
             if !store.place.fits_with_host(valid, &store.shared) {
                 if self.give_up_emptying(lower) {
                     return true;
                 }
                 continue;
             }
-            if !self.start_next_row(now, current, lower, ports) {
+            if !self.start_next_mp_page(now, current, lower, ports) {
                 return false;
             }
         }
     }
 
     /// Whether `block` holds versions that a power cut would bring back, because what replaced them is in the host's
-    /// write buffer: [`Place::keeps_older_in`](crate::ftl::place::Place::keeps_older_in). Then the wordline that the host
+    /// write buffer: [`Placement::keeps_older_in`](crate::ftl::place::Placement::keeps_older_in). Then the wordline that the host
     /// fills is padded, unless another one is being programmed: that may be enough. This padding makes moves due and
     /// waits for none, because moves may wait for the erase.
     fn waits_for_newer<M: Arena>(
@@ -139,7 +139,7 @@ impl Relocate {
             Owner::Gc | Owner::Refresh => self.mode_for_stream(block, current.mode, place, shared),
             _ => current.mode,
         };
-        if shared.blocks.row(block).failed && !place.repair_or_retire(block, shared, ports) {
+        if shared.blocks.info(block).failed && !place.repair_or_retire(block, shared, ports) {
             store.read.block_changed(now, block, &shared.blocks);
         } else {
             store.start_erase(now, block, mode, Erased::Emptied, ports);
@@ -150,7 +150,7 @@ impl Relocate {
     /// become free.
     fn give_up_emptying<M>(&mut self, lower: &mut LowerLayers<M>) -> bool {
         if let Some(current) = lower.store.place.relocation.emptying.take() {
-            lower.store.shared.blocks.row_mut(current.block).leaving = false;
+            lower.store.shared.blocks.info_mut(current.block).evacuating = false;
         }
         let frees = !self.arrived.is_empty();
         while !self.arrived.is_empty() {
@@ -188,7 +188,7 @@ impl Relocate {
             lower
                 .store
                 .place
-                .mode_after(shared.blocks.row(block).mode, shared)
+                .mode_after(shared.blocks.info(block).mode, shared)
         };
         let (owner, block, mode, shrinks) = if spare
             && lower.store.place.space.failed > 0
@@ -204,17 +204,17 @@ impl Relocate {
             (owner, block, mode_after(lower, block), 0)
         };
         let shared = &mut lower.store.shared;
-        let row = shared.blocks.row_mut(block);
-        row.leaving = true;
-        let opened = row.opened;
-        let rows = rows_of(&shared.config.geometry, row.mode);
+        let info = shared.blocks.info_mut(block);
+        info.evacuating = true;
+        let opened = info.opened;
+        let mp_pages = mp_pages_of(&shared.config.geometry, info.mode);
         Some(Evacuation {
             owner,
             block,
             opened,
             mode,
-            row: 0,
-            rows,
+            mp_page: 0,
+            mp_pages,
             shrinks,
         })
     }
@@ -223,8 +223,8 @@ impl Relocate {
     fn next_asked<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         while let Some(asked) = self.asked.pop_front() {
             lower.store.place.relocation.asked -= 1;
-            let row = lower.store.shared.blocks.row(asked.block);
-            if row.usage == SuperblockUse::Full && row.opened == asked.opened {
+            let info = lower.store.shared.blocks.info(asked.block);
+            if info.usage == SuperblockUse::Full && info.opened == asked.opened {
                 return Some(asked);
             }
         }
@@ -238,7 +238,7 @@ impl Relocate {
 
     /// Starts the move of the next multi-plane page of `current` that holds valid slots. False if there is
     /// none, or if it was not found in one go.
-    fn start_next_row<M: Arena>(
+    fn start_next_mp_page<M: Arena>(
         &mut self,
         now: Ns,
         mut current: Evacuation,
@@ -247,23 +247,23 @@ impl Relocate {
     ) -> bool {
         let store = &mut lower.store;
         let layout = &store.shared.layout;
-        let mode = store.shared.blocks.row(current.block).mode;
-        let per_row = layout.slots_per_row();
+        let mode = store.shared.blocks.info(current.block).mode;
+        let per_mp_page = layout.slots_per_mp_page();
         let computed = store.table.map.is_computed(current.block);
-        let mut budget = SCAN_SLOTS.div_ceil(per_row);
-        while current.row < current.rows {
+        let mut budget = SCAN_SLOTS.div_ceil(per_mp_page);
+        while current.mp_page < current.mp_pages {
             if budget == 0 {
                 self.again = true;
                 store.place.relocation.emptying = Some(current);
                 return false;
             }
             budget -= 1;
-            let at = layout.data_row(current.row, current.block, mode);
-            current.row += 1;
+            let at = layout.data_mp_page(current.mp_page, current.block, mode);
+            current.mp_page += 1;
             let first = layout.slot_at(at, 0, mode);
             let mut slots = 0u64;
-            for row_slot in 0..per_row {
-                let ppa = layout.slot_behind(first, row_slot);
+            for mp_page_slot in 0..per_mp_page {
+                let ppa = layout.slot_behind(first, mp_page_slot);
                 let holds = if computed {
                     store.table.map.holds(ppa)
                 } else {
@@ -271,7 +271,7 @@ impl Relocate {
                     spare.is_some_and(|spare| store.table.lies_at(spare.lpn, ppa))
                 };
                 if holds {
-                    slots |= 1 << row_slot;
+                    slots |= 1 << mp_page_slot;
                 }
             }
             if slots != 0 {
@@ -289,9 +289,9 @@ impl Relocate {
                 false,
                 "every valid slot of {:?} was found: {:?}",
                 current.block,
-                store.shared.blocks.row(current.block)
+                store.shared.blocks.info(current.block)
             );
-            current.row = 0;
+            current.mp_page = 0;
         }
         store.place.relocation.emptying = Some(current);
         false
@@ -299,7 +299,7 @@ impl Relocate {
 }
 
 /// Number of multi-plane pages of data of a superblock in `mode`.
-pub(super) fn rows_of(geometry: &Geometry, mode: CellMode) -> u32 {
+pub(super) fn mp_pages_of(geometry: &Geometry, mode: CellMode) -> u32 {
     let of_die = u32::from(mode.bits()) * u32::from(geometry.wordlines_per_block);
     u32::from(geometry.data_dies()) * of_die
 }
@@ -307,6 +307,6 @@ pub(super) fn rows_of(geometry: &Geometry, mode: CellMode) -> u32 {
 /// A superblock with a failed program that will not be programmed further.
 fn failed_at_rest<M>(lower: &LowerLayers<M>) -> Option<SuperblockId> {
     let mut blocks = lower.store.shared.blocks.iter();
-    let failed = blocks.find(|(_, row)| row.failed && row.usage == SuperblockUse::Full);
+    let failed = blocks.find(|(_, info)| info.failed && info.usage == SuperblockUse::Full);
     failed.map(|(block, _)| block)
 }

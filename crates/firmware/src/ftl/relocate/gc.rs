@@ -5,14 +5,14 @@
 //! no sooner, because garbage accumulates with time.
 //!
 //! **Which.** When the host opens a superblock, the scheme of `gc_victim` is asked which victims it will
-//! choose until the next opening: these victims are *foreseen*. When a victim's turn comes, the scheme
-//! chooses again, but if the new choice holds more valid data, the foreseen victim stands. So the number of
+//! choose until the next opening: these victims are *planned*. When a victim's turn comes, the scheme
+//! chooses again, but if the new choice holds more valid data, the planned victim stands. So the number of
 //! moves until the deadline can only decrease. A scheme may choose a nearly full superblock without making a
 //! write wait for it.
 //!
 //! **How fast.** The moves needed until enough superblocks are free are spread evenly over the slots that the
 //! host can write until the deadline. Both numbers are updated every few slots. The moves are the valid slots
-//! of the current victim and of the foreseen victims, as they are now. The superblocks that moved data will
+//! of the current victim and of the planned victims, as they are now. The superblocks that moved data will
 //! fill are taken into account. Cleaning ends a little before the deadline, so that the last erase has ended
 //! by then.
 //!
@@ -29,9 +29,9 @@
 use firstread_core::{SuperblockId, Wait};
 
 use super::Relocate;
-use super::victims::MOST_FORESEEN;
+use super::victims::MOST_PLANNED;
 use crate::flash_store::FlashStore;
-use crate::ftl::place::{FILLED, Place};
+use crate::ftl::place::{FILLED, Placement};
 use crate::observe::{Among, Filled, Owner, RegionId, SuperblockUse};
 use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
@@ -42,7 +42,7 @@ const AHEAD_WORDLINES: u32 = 8;
 impl Relocate {
     /// Lower and upper estimate of the map pages written until the host has filled its open superblock. The
     /// rate is that of the recent past, with four standard deviations of a Poisson count on either side. Map
-    /// pages take room, and one slot missing at the deadline costs the moves of a whole superblock.
+    /// pages take headroom, and one slot missing at the deadline costs the moves of a whole superblock.
     fn map_pages_to_come<M>(&self, store: &FlashStore<M>) -> (i64, i64) {
         let (place, counters) = (&store.place, &store.shared.counters);
         let left = place.left_for_host();
@@ -56,8 +56,8 @@ impl Relocate {
 
     /// Updates the pace: how many moves become due with each slot that the host writes.
     pub(crate) fn update_pace<M>(&mut self, store: &mut FlashStore<M>) {
-        if core::mem::take(&mut store.place.relocation.foresee_anew) {
-            self.gc.known = 0;
+        if core::mem::take(&mut store.place.relocation.plan_anew) {
+            self.gc.planned_count = 0;
         }
         store.place.relocation.pace.update();
         let Some(moves) = self.moves_until_free(store) else {
@@ -80,7 +80,7 @@ impl Relocate {
         let space = &place.space;
         let slots = space.largest_slots as i64;
         let for_stream = i64::from(self.stream_waits(place, shared));
-        let mut missing = place.missing_room(shared) + to_come + for_stream * slots;
+        let mut missing = place.missing_headroom(shared) + to_come + for_stream * slots;
         // Superblocks kept for another region are not the host's; the one being emptied counts below.
         let (kept, _) = place.kept_soon(shared);
         let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream - i64::from(kept);
@@ -90,14 +90,14 @@ impl Relocate {
         }
         let open = i64::from(place.left_for_cleaning());
         let mut moves = 0;
-        // A victim's superblock is free after it has been emptied. Its room counts from the moment it is
+        // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
         let mut next = place.relocation.emptying.map(|current| {
-            let all_begun = current.row == current.rows;
-            let valid = shared.blocks.row(current.block).valid_slots;
+            let all_begun = current.mp_page == current.mp_pages;
+            let valid = shared.blocks.info(current.block).valid_slots;
             if all_begun { 0 } else { i64::from(valid) }
         });
-        for after in 0..MOST_FORESEEN {
+        for after in 0..MOST_PLANNED {
             let taken = (moves - open + slots - 1).max(0) / slots;
             if missing <= 0 && free > taken {
                 return Some(moves);
@@ -106,31 +106,31 @@ impl Relocate {
                 moves += valid;
                 free += 1;
             }
-            let Some(block) = self.foreseen(after, store) else {
+            let Some(block) = self.planned(after, store) else {
                 return Some(moves);
             };
-            let row = store.shared.blocks.row(block);
-            next = Some(i64::from(row.valid_slots));
-            missing -= i64::from(store.place.room_gained(row, &store.shared));
+            let info = store.shared.blocks.info(block);
+            next = Some(i64::from(info.valid_slots));
+            missing -= i64::from(store.place.headroom_gained(info, &store.shared));
         }
         let last = next.unwrap_or(0).min(slots - 1);
         Some(moves + missing.max(0) * last / (slots - last))
     }
 
     /// The victim after `after` others, as things are now.
-    fn foreseen<M>(&mut self, after: usize, store: &mut FlashStore<M>) -> Option<SuperblockId> {
-        if let Some(block) = self.known_victim(after, store) {
+    fn planned<M>(&mut self, after: usize, store: &mut FlashStore<M>) -> Option<SuperblockId> {
+        if let Some(block) = self.planned_victim(after, store) {
             return Some(block);
         }
         store.shared.update_index();
         let filled = self.filled_to_their_end(store);
         let outlook = Outlook {
             full: &filled,
-            emptied: &self.gc.foreseen[..after],
+            emptied: &self.gc.planned[..after],
         };
         let next = self.next_victim(after, outlook, store);
-        self.gc.foreseen[after] = next?;
-        self.gc.known = after + 1;
+        self.gc.planned[after] = next?;
+        self.gc.planned_count = after + 1;
         next
     }
 
@@ -144,11 +144,11 @@ impl Relocate {
         store.place.filled_to_their_end(map_ends)
     }
 
-    /// The victim after `after` others, if it was foreseen and can still be cleaned.
-    fn known_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
-        let block = *self.gc.foreseen[..self.gc.known].get(after)?;
-        let row = store.shared.blocks.row(block);
-        let will_be_full = match row.usage {
+    /// The victim after `after` others, if it was planned and can still be cleaned.
+    fn planned_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
+        let block = *self.gc.planned[..self.gc.planned_count].get(after)?;
+        let info = store.shared.blocks.info(block);
+        let will_be_full = match info.usage {
             SuperblockUse::Open => self.filled_to_their_end(store),
             _ => [None; FILLED],
         };
@@ -156,8 +156,8 @@ impl Relocate {
             full: &will_be_full,
             emptied: &[],
         };
-        let has_garbage = row.valid_slots < store.shared.slots_of(row.mode);
-        (has_garbage && outlook.is_at_rest(block, row)).then_some(block)
+        let has_garbage = info.valid_slots < store.shared.slots_of(info.mode);
+        (has_garbage && outlook.is_at_rest(block, info)).then_some(block)
     }
 
     /// The victim after `after` others, chosen now, after all that `outlook` tells. A map superblock that is half garbage
@@ -187,7 +187,7 @@ impl Relocate {
         if store.place.space.read_only {
             return None;
         }
-        // Wear leveling gives back what it takes, so it needs no more room than cleaning. But it can wait.
+        // Wear leveling gives back what it takes, so it needs no more headroom than cleaning. But it can wait.
         while let Some(region) = self.gc.worn_region()
             && !store.place.relocation.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.shared)
@@ -225,13 +225,13 @@ impl Relocate {
                 return None;
             }
         }
-        let valid = |block: &SuperblockId| store.shared.blocks.row(*block).valid_slots;
+        let valid = |block: &SuperblockId| store.shared.blocks.info(*block).valid_slots;
         let next = self.next_victim(0, now, store)?;
-        let foreseen = self
-            .known_victim(0, store)
-            .filter(|block| store.shared.blocks.row(*block).usage == SuperblockUse::Full)
+        let planned = self
+            .planned_victim(0, store)
+            .filter(|block| store.shared.blocks.info(*block).usage == SuperblockUse::Full)
             .filter(|block| valid(block) < valid(&next));
-        self.victim_that_fits(foreseen.unwrap_or(next), store)
+        self.victim_that_fits(planned.unwrap_or(next), store)
     }
 
     /// Slots that the emptiest superblock must yield for cleaning to begin before the host runs out of room:
@@ -278,7 +278,7 @@ impl Relocate {
         chosen: SuperblockId,
         store: &FlashStore<M>,
     ) -> Option<SuperblockId> {
-        let valid = |block: &SuperblockId| store.shared.blocks.row(*block).valid_slots;
+        let valid = |block: &SuperblockId| store.shared.blocks.info(*block).valid_slots;
         let (place, shared) = (&store.place, &store.shared);
         let best = || place.gains(shared).max_by_key(|(_, gain)| *gain);
         let best = || best().map(|(block, _)| block);
@@ -300,7 +300,7 @@ impl Relocate {
 
 /// The map superblock to be cleaned before others: the one with the smallest share of valid slots, if at least half of it is
 /// garbage.
-fn map_victim(outlook: Outlook<'_>, place: &Place, shared: &Shared) -> Option<SuperblockId> {
+fn map_victim(outlook: Outlook<'_>, place: &Placement, shared: &Shared) -> Option<SuperblockId> {
     if !place.has_map() {
         return None;
     }

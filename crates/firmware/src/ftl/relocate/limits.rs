@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use firstread_core::{CellMode, Lpn};
 
 use crate::config::Config;
-use crate::observe::Refused;
+use crate::observe::CopyRefused;
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 
 /// Pages that may be saved up.
@@ -97,11 +97,11 @@ impl Limits {
     }
 
     /// Why no page may be promoted now, where it would begin a wordline and `waiting` wordlines wait for programs.
-    pub(super) fn refuse(&self, begins_line: bool, waiting: usize) -> Option<Refused> {
+    pub(super) fn refuse(&self, begins_superwordline: bool, waiting: usize) -> Option<CopyRefused> {
         if self.left_milli < 1000 {
-            return Some(Refused::Rate);
+            return Some(CopyRefused::Rate);
         }
-        (begins_line && waiting >= self.backlog).then_some(Refused::Backlog)
+        (begins_superwordline && waiting >= self.backlog).then_some(CopyRefused::Backlog)
     }
 
     /// A page has been promoted.
@@ -199,14 +199,14 @@ mod tests {
                 }
                 let (begins, waiting) = (draw.at(1).below(2) == 0, draw.at(2).below(5) as usize);
                 let expected = match () {
-                    () if left_milli < 1_000 => Some(Refused::Rate),
-                    () if begins && waiting >= most => Some(Refused::Backlog),
+                    () if left_milli < 1_000 => Some(CopyRefused::Rate),
+                    () if begins && waiting >= most => Some(CopyRefused::Backlog),
                     () => None,
                 };
                 let found = limits.refuse(begins, waiting);
                 assert_eq!(found, expected, "seed {seed}, step {i}");
                 match found {
-                    Some(Refused::Rate) => rate += 1,
+                    Some(CopyRefused::Rate) => rate += 1,
                     Some(_) => backlog += 1,
                     None => {
                         limits.spend();

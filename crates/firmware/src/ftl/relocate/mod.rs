@@ -18,7 +18,7 @@
 //! - `moves`: one move, from its read to its new slot.
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
 //!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
-//! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and foreseen victims.
+//! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and planned victims.
 //! - `regions`: victims of each region, and room in the one that a scheme declares.
 
 mod copy;
@@ -66,7 +66,7 @@ pub enum Busy {
     /// The superblock is open, being erased, being emptied or retired.
     NotAtRest,
     /// The drive would no longer hold its capacity.
-    NoRoom,
+    NoHeadroom,
     /// The drive keeps no read levels for that cell mode.
     NoLevels,
     /// That cell mode has a pool of superblocks: the scheme of axis `cell_mode` alone adds to it. The host and moves
@@ -91,7 +91,7 @@ pub(crate) struct Relocate {
     /// The search was cut short: wake relocation soon.
     again: bool,
     /// No superblock was available for data to be written.
-    lacks_room: bool,
+    lacks_headroom: bool,
     /// Blocked writes and trims may be able to continue.
     unblocks_writes: bool,
     gc: Gc,
@@ -108,7 +108,7 @@ pub(crate) struct Relocate {
     limits: Limits,
 }
 
-/// What a power cut leaves of relocation: the victims foreseen by cleaning.
+/// What a power cut leaves of relocation: the victims planned by cleaning.
 pub(crate) type Dumped = Gc;
 
 impl Relocate {
@@ -131,7 +131,7 @@ impl Relocate {
             waits_for_buffer: false,
             window,
             again: false,
-            lacks_room: false,
+            lacks_headroom: false,
             unblocks_writes: false,
             gc: Gc::new(victim),
             copies: has_regions || sees_every_read,
@@ -222,12 +222,12 @@ impl Relocate {
         let Some(ppa) = store.table.map.at(lpn) else {
             return Err(Busy::NothingThere);
         };
-        let row = store.shared.blocks.row(ppa.block());
-        if row.usage != SuperblockUse::Full {
+        let info = store.shared.blocks.info(ppa.block());
+        if info.usage != SuperblockUse::Full {
             return Err(Busy::NothingThere);
         }
         let is_asked = self.pages.iter().any(|(_, l)| *l == lpn);
-        if row.leaving
+        if info.evacuating
             || is_asked
             || (store.place.relocation.moves > 0 && is_moving(ppa, &store.shared))
         {
@@ -255,15 +255,15 @@ impl Relocate {
         let store = &mut lower.store;
         let has_levels = store.read.has_levels(mode);
         let (place, shared) = (&mut store.place, &mut store.shared);
-        let row = *shared.blocks.row(block);
-        let (before, after) = (shared.slots_of(row.mode), shared.slots_of(mode));
+        let info = *shared.blocks.info(block);
+        let (before, after) = (shared.slots_of(info.mode), shared.slots_of(mode));
         // Requests that are not done yet count as done.
         let shrinks = u64::from(before.saturating_sub(after)) + self.promised_slots(place);
         if u64::from(after) > place.space.largest_slots
             || !place.space.holds_capacity_without(shrinks)
             || place.space.read_only
         {
-            return Err(Busy::NoRoom);
+            return Err(Busy::NoHeadroom);
         }
         if !has_levels {
             return Err(Busy::NoLevels);
@@ -271,17 +271,17 @@ impl Relocate {
         if place.space.pools.has(mode) {
             return Err(Busy::ModeOfScheme);
         }
-        match row.usage {
+        match info.usage {
             SuperblockUse::Free if place.space.erases.may_begin(Erased::Free) => {
                 // The superblock is not free while it is being erased, and cleaning must keep its reserve.
                 if !place.has_beyond_reserve(u64::from(before), shared) {
-                    return Err(Busy::NoRoom);
+                    return Err(Busy::NoHeadroom);
                 }
                 place.take_free(block, shared);
                 store.start_erase(now, block, mode, Erased::Free, ports);
                 Ok(false)
             }
-            SuperblockUse::Full if !row.leaving && !row.failed => {
+            SuperblockUse::Full if !info.evacuating && !info.failed => {
                 if self.asked.iter().any(|a| a.block == block) {
                     return Err(Busy::Moving);
                 }
@@ -291,10 +291,10 @@ impl Relocate {
                 self.asked.push_back(Evacuation {
                     owner: Owner::Convert,
                     block,
-                    opened: row.opened,
+                    opened: info.opened,
                     mode,
-                    row: 0,
-                    rows: 0,
+                    mp_page: 0,
+                    mp_pages: 0,
                     shrinks: before.saturating_sub(after),
                 });
                 place.relocation.asked += 1;
@@ -312,10 +312,10 @@ impl Relocate {
 
 /// Whether the slot at `ppa` is being moved.
 fn is_moving(ppa: Ppa, shared: &Shared) -> bool {
-    let (at, row_slot) = shared.row_of(ppa);
+    let (at, mp_page_slot) = shared.mp_page_of(ppa);
     shared.jobs.iter().any(|job| {
         job.at == at
-            && matches!(job.purpose, Purpose::Move { slots, .. } if slots >> row_slot & 1 != 0)
+            && matches!(job.purpose, Purpose::Move { slots, .. } if slots >> mp_page_slot & 1 != 0)
     })
 }
 

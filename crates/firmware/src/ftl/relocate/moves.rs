@@ -4,7 +4,7 @@
 use firstread_core::{Arena, Buf, CellMode, Lpn, Ns, PageAddr, Ppa, Priority, SuperblockId, Wait};
 
 use super::Relocate;
-use crate::ftl::place::{Item, Refusal, Why};
+use crate::ftl::place::{Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
 use crate::policy::cell_mode::CellModes;
@@ -94,12 +94,12 @@ impl Relocate {
         let Some(ppa) = store.table.map.at(lpn) else {
             return;
         };
-        let row = store.shared.blocks.row(ppa.block());
+        let info = store.shared.blocks.info(ppa.block());
         // If the page has started to move for another reason meanwhile, that move stands.
-        if row.usage == SuperblockUse::Full && !row.leaving {
-            let (at, row_slot) = store.shared.row_of(ppa);
+        if info.usage == SuperblockUse::Full && !info.evacuating {
+            let (at, mp_page_slot) = store.shared.mp_page_of(ppa);
             store.place.reserve_slot();
-            self.start_move(now, owner, at, 1 << row_slot, true, lower, ports);
+            self.start_move(now, owner, at, 1 << mp_page_slot, true, lower, ports);
         }
     }
 
@@ -114,9 +114,9 @@ impl Relocate {
         };
         let mut left = failed;
         while left != 0 {
-            let row_slot = left.trailing_zeros() / codewords;
-            left &= !((u64::MAX >> (64 - codewords)) << (row_slot * codewords));
-            *lost |= 1 << row_slot;
+            let mp_page_slot = left.trailing_zeros() / codewords;
+            left &= !((u64::MAX >> (64 - codewords)) << (mp_page_slot * codewords));
+            *lost |= 1 << mp_page_slot;
         }
         self.arrived.push_back(job);
         lower.store.place.relocation.moves_reading -= 1;
@@ -145,11 +145,11 @@ impl Relocate {
         let first = lower.store.shared.ppa_in(at, 0);
         let buffer = lower.store.shared.jobs.buffer(job);
         while slots != 0 {
-            let row_slot = slots.trailing_zeros();
+            let mp_page_slot = slots.trailing_zeros();
             let shared = &mut lower.store.shared;
-            let ppa = shared.layout.slot_behind(first, row_slot);
-            let from = buffer.slot(row_slot);
-            let is_lost = lost >> row_slot & 1 != 0;
+            let ppa = shared.layout.slot_behind(first, mp_page_slot);
+            let from = buffer.slot(mp_page_slot);
+            let is_lost = lost >> mp_page_slot & 1 != 0;
             let spare = match is_lost {
                 true => ports.stored(ppa),
                 false => ports.buffered(from),
@@ -166,12 +166,12 @@ impl Relocate {
                         stays: self.stays_in(lpn, at.block, lower),
                     };
                     match self.write_moved(now, moved, from, lower, ports) {
-                        Err(Refusal::Overtaken) => {
+                        Err(TakeError::Overtaken) => {
                             lower.store.shared.counters.moves_overtaken += 1;
                             false
                         }
                         written => {
-                            self.waits_for_buffer = written == Err(Refusal::Wait(Wait::Buffer));
+                            self.waits_for_buffer = written == Err(TakeError::Wait(Wait::Buffer));
                             written.is_err()
                         }
                     }
@@ -235,7 +235,7 @@ impl Relocate {
         lower: &LowerLayers<M>,
     ) -> Option<CellMode> {
         let store = &lower.store;
-        let mode = store.shared.blocks.row(block).mode;
+        let mode = store.shared.blocks.info(block).mode;
         if !store.place.space.pools.has(mode) || store.table.directory.is_map(lpn) {
             return None;
         }
@@ -252,7 +252,7 @@ impl Relocate {
         from: Buf,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), TakeError> {
         let store = &mut lower.store;
         let Moved { owner, stays, .. } = moved;
         let item = Item {
@@ -261,11 +261,11 @@ impl Relocate {
             why: Why::Moved { owner, stays },
         };
         let placed = store.take(now, &item);
-        self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
+        self.lacks_headroom |= matches!(placed, Err(TakeError::Wait(Wait::Superblock)));
         let placed = placed?;
         ports.copy(from, placed.buf());
         if !store.place.space.pools.are_common() {
-            let mode_of = |ppa: Ppa| store.shared.blocks.row(ppa.block()).mode;
+            let mode_of = |ppa: Ppa| store.shared.blocks.info(ppa.block()).mode;
             let mode = mode_of(moved.from);
             let is_demoted = store.place.space.pools.has(mode) && mode != mode_of(placed.ppa());
             store.shared.counters.slots_demoted += u64::from(is_demoted);
@@ -284,7 +284,7 @@ impl Relocate {
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Rewritten {
-        self.lacks_room = false;
+        self.lacks_headroom = false;
         let mut written = Rewritten::Nothing;
         while let Some((ppa, from)) = lower.store.place.next_rewrite() {
             if let Some(slot) = ports.buffered(from) {
@@ -295,7 +295,7 @@ impl Relocate {
                     stays: None,
                 };
                 match self.write_moved(now, moved, from, lower, ports) {
-                    Ok(()) | Err(Refusal::Overtaken) => {}
+                    Ok(()) | Err(TakeError::Overtaken) => {}
                     Err(_) => return Rewritten::Blocked,
                 }
             }
@@ -310,7 +310,7 @@ impl Relocate {
 fn lose<M: Arena>(lpn: Lpn, ppa: Ppa, lower: &mut LowerLayers<M>) -> bool {
     let store = &mut lower.store;
     if store.table.directory.is_map(lpn) {
-        lower.pager.lose(lpn, store);
+        lower.map_cache.lose(lpn, store);
         return true;
     }
     if !store.table.map.has_room(1) {
@@ -318,6 +318,6 @@ fn lose<M: Arena>(lpn: Lpn, ppa: Ppa, lower: &mut LowerLayers<M>) -> bool {
     }
     let (table, shared) = (&mut store.table, &mut store.shared);
     store.place.lose(lpn, ppa, table, shared);
-    lower.pager.change(lpn, &table.directory);
+    lower.map_cache.change(lpn, &table.directory);
     true
 }

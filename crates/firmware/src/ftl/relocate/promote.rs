@@ -8,10 +8,10 @@ use firstread_core::{Arena, Buf, CellMode, Ns, SuperblockId};
 
 use super::Relocate;
 use super::copy::copy;
-use super::evacuate::rows_of;
-use crate::ftl::place::{Erased, Item, Place};
+use super::evacuate::mp_pages_of;
+use crate::ftl::place::{Erased, Item, Placement};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Owner, Refused, RegionId, StreamUse, SuperblockRow};
+use crate::observe::{CopyRefused, Owner, RegionId, StreamUse, SuperblockInfo};
 use crate::policy::cell_mode::{CellModes, GiveBack, ReclaimState};
 use crate::shared::{Out, Shared};
 
@@ -24,11 +24,11 @@ impl Relocate {
         ports: &impl Out,
     ) -> bool {
         let store = &lower.store;
-        let (layout, mode) = (&store.shared.layout, store.shared.blocks.row(block).mode);
+        let (layout, mode) = (&store.shared.layout, store.shared.blocks.info(block).mode);
         let geometry = &store.shared.config.geometry;
-        let mut pages = (0..rows_of(geometry, mode)).flat_map(|row| {
-            let first = layout.slot_at(layout.data_row(row, block, mode), 0, mode);
-            (0..layout.slots_per_row()).map(move |slot| layout.slot_behind(first, slot))
+        let mut pages = (0..mp_pages_of(geometry, mode)).flat_map(|mp_page| {
+            let first = layout.slot_at(layout.data_mp_page(mp_page, block, mode), 0, mode);
+            (0..layout.slots_per_mp_page()).map(move |slot| layout.slot_behind(first, slot))
         });
         pages.any(|ppa| {
             let page = ports.stored(ppa).map(|spare| spare.lpn);
@@ -64,7 +64,7 @@ impl Relocate {
     ) {
         let (space, shared) = (&lower.store.place.space, &lower.store.shared);
         let counters = &shared.counters;
-        let refused = |reason: Refused| counters.promotions_refused[reason as usize];
+        let refused = |reason: CopyRefused| counters.promotions_refused[reason as usize];
         let state = ReclaimState {
             blocks: &shared.blocks,
             heat_epoch: shared.heat.epoch(),
@@ -72,7 +72,8 @@ impl Relocate {
             spare_slots: space.physical_slots.saturating_sub(space.capacity_slots),
             left_slots: space.physical_slots.saturating_sub(self.keep_slots),
             slots_cleaned: counters.slots_moved_by[Owner::Gc as usize],
-            refused_for_room: refused(Refused::OverProvisioning) + refused(Refused::Capacity),
+            refused_for_room: refused(CopyRefused::OverProvisioning)
+                + refused(CopyRefused::Capacity),
         };
         match self.cell_mode.gives_back(&state) {
             Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
@@ -98,20 +99,20 @@ impl Relocate {
         from: Buf,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
-    ) -> Option<Refused> {
-        let (begins_line, waiting) = lower.store.place.promotion_backlog(mode);
-        if let Some(reason) = self.limits.refuse(begins_line, waiting) {
+    ) -> Option<CopyRefused> {
+        let (begins_superwordline, waiting) = lower.store.place.promotion_backlog(mode);
+        if let Some(reason) = self.limits.refuse(begins_superwordline, waiting) {
             return Some(reason);
         }
         let was_wanted = lower.store.place.relocation.wanted.has(mode);
         let refused = copy(now, item, StreamUse::Promoted(mode), from, lower, ports);
         match refused {
             None => self.limits.spend(),
-            Some(Refused::NoSuperblock) if !was_wanted => {
+            Some(CopyRefused::NoSuperblock) if !was_wanted => {
                 let epoch = lower.store.shared.heat.epoch();
                 if !self.limits.enough_wait(mode, item.lpn, epoch) {
                     lower.store.place.relocation.wanted.remove(mode);
-                    return Some(Refused::Demand);
+                    return Some(CopyRefused::Demand);
                 }
             }
             Some(_) => {}
@@ -119,20 +120,20 @@ impl Relocate {
         refused
     }
 
-    /// Whether a superblock of `row`, which reads have disturbed, is not emptied yet, because the stream of its mode has no
+    /// Whether a superblock of `info`, which reads have disturbed, is not emptied yet, because the stream of its mode has no
     /// superblock for its pages and can have one: those that are read most would go to the drive's own mode. It waits
     /// for an eighth of its limit at most.
     pub(super) fn waits_for_its_mode(
         &self,
-        row: &SuperblockRow,
-        place: &Place,
+        info: &SuperblockInfo,
+        place: &Placement,
         shared: &Shared,
     ) -> bool {
-        let limit = self.most_senses.of(row.mode);
-        place.space.pools.has(row.mode)
-            && row.reads < limit.saturating_add(limit / 8)
-            && !place.has_room_in(row.mode, row.valid_slots)
-            && self.over_provisioning_allows(row.mode, place, shared)
+        let limit = self.most_senses.of(info.mode);
+        place.space.pools.has(info.mode)
+            && info.reads < limit.saturating_add(limit / 8)
+            && !place.has_room_in(info.mode, info.valid_slots)
+            && self.over_provisioning_allows(info.mode, place, shared)
     }
 
     /// The mode that emptied superblock `block` is erased into: `mode`, or that of a stream that has found no
@@ -141,7 +142,7 @@ impl Relocate {
         &mut self,
         block: SuperblockId,
         mode: CellMode,
-        place: &mut Place,
+        place: &mut Placement,
         shared: &mut Shared,
     ) -> CellMode {
         let wanted = place.relocation.wanted.first();
@@ -154,7 +155,7 @@ impl Relocate {
                     && !place.will_have_free_in(to, shared)
                     && self.may_convert(to, 0, place, shared).is_ok() =>
             {
-                debug_assert_eq!(shared.blocks.row(block).valid_slots, 0, "it is empty");
+                debug_assert_eq!(shared.blocks.info(block).valid_slots, 0, "it is empty");
                 place.relocation.wanted.remove(to);
                 self.limits.superblock_came(to);
                 to
@@ -185,9 +186,11 @@ impl Relocate {
             return;
         }
         let taken = shared.slots_of(shared.config.mode);
-        let chosen = self
-            .may_convert(to, taken, place, shared)
-            .and_then(|()| place.free_for_conversion(shared).ok_or(Refused::Reserve));
+        let chosen = self.may_convert(to, taken, place, shared).and_then(|()| {
+            place
+                .free_for_conversion(shared)
+                .ok_or(CopyRefused::Reserve)
+        });
         match chosen {
             Ok(block) => {
                 place.relocation.wanted.remove(to);
@@ -196,7 +199,7 @@ impl Relocate {
                 store.start_erase(now, block, to, Erased::Free, ports);
             }
             // Cleaning makes room for one more superblock first.
-            Err(Refused::Reserve) if self.over_provisioning_allows(to, place, shared) => {}
+            Err(CopyRefused::Reserve) if self.over_provisioning_allows(to, place, shared) => {}
             Err(reason) => {
                 place.relocation.wanted.remove(to);
                 shared.counters.promotions_refused[reason as usize] += 1;
@@ -206,7 +209,7 @@ impl Relocate {
 
     /// Whether cleaning has to make room for one superblock more than the host needs, because a stream of another
     /// mode has found none.
-    pub(super) fn stream_waits(&self, place: &Place, shared: &Shared) -> bool {
+    pub(super) fn stream_waits(&self, place: &Placement, shared: &Shared) -> bool {
         let wanted = place.relocation.wanted.first();
         wanted.is_some_and(|to| {
             !place.will_have_free_in(to, shared) && self.over_provisioning_allows(to, place, shared)
@@ -214,7 +217,7 @@ impl Relocate {
     }
 
     /// Whether the over-provisioning allows that a superblock of the drive's own mode changes to mode `to`.
-    fn over_provisioning_allows(&self, to: CellMode, place: &Place, shared: &Shared) -> bool {
+    fn over_provisioning_allows(&self, to: CellMode, place: &Placement, shared: &Shared) -> bool {
         let own = shared.slots_of(shared.config.mode);
         let shrinks = u64::from(own - shared.slots_of(to)) + self.promised_slots(place);
         !place.space.read_only
@@ -228,23 +231,23 @@ impl Relocate {
         &mut self,
         to: CellMode,
         taken: u32,
-        place: &Place,
+        place: &Placement,
         shared: &Shared,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CopyRefused> {
         if !self.over_provisioning_allows(to, place, shared) {
-            return Err(Refused::OverProvisioning);
+            return Err(CopyRefused::OverProvisioning);
         }
         if !self.cell_mode.may_convert(to, &shared.blocks) {
-            return Err(Refused::Capacity);
+            return Err(CopyRefused::Capacity);
         }
         match place.has_beyond_reserve(u64::from(taken), shared) && place.can_spare(taken, shared) {
             true => Ok(()),
-            false => Err(Refused::Reserve),
+            false => Err(CopyRefused::Reserve),
         }
     }
 
     /// Slots that the drive will lose by changes of mode that were asked for and are not done.
-    pub(super) fn promised_slots(&self, place: &Place) -> u64 {
+    pub(super) fn promised_slots(&self, place: &Placement) -> u64 {
         let promised = self.asked.iter().chain(&place.relocation.emptying);
         promised.map(|e| u64::from(e.shrinks)).sum()
     }

@@ -41,8 +41,8 @@ impl Relocate {
         let victims = self.victims_in(region, outlook, store).after(after);
         let victim = &self.gc.victim[region.index()];
         let block = victim.choose(victims, self.gc.chosen + after)?;
-        let row = store.shared.blocks.row(block);
-        Some((block, victims.filled(row).gain()))
+        let info = store.shared.blocks.info(block);
+        Some((block, victims.filled(info).gain()))
     }
 
     /// The victim of garbage collection after `after` others, on a drive with several regions.
@@ -98,14 +98,14 @@ impl Relocate {
             store.place.area.oldest_leaves();
         }
         let shared = &store.shared;
-        let row = shared.blocks.row(block);
+        let info = shared.blocks.info(block);
         self.for_room = Some(Evacuation {
             owner,
             block,
-            opened: row.opened,
-            mode: store.place.mode_after(row.mode, shared),
-            row: 0,
-            rows: 0,
+            opened: info.opened,
+            mode: store.place.mode_after(info.mode, shared),
+            mp_page: 0,
+            mp_pages: 0,
             shrinks: 0,
         });
         store.place.relocation.asked += 1;
@@ -125,9 +125,9 @@ impl Relocate {
             false => self.for_room.take()?,
         };
         place.relocation.asked -= 1;
-        let row = shared.blocks.row(asked.block);
-        let has_stayed = row.usage == SuperblockUse::Full && row.opened == asked.opened;
-        if !has_stayed || row.leaving || !place.fits(row.valid_slots, shared) {
+        let info = shared.blocks.info(asked.block);
+        let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
+        if !has_stayed || info.evacuating || !place.fits(info.valid_slots, shared) {
             return None;
         }
         shared.counters.superblocks_compacted += u64::from(asked.owner == Owner::Gc);
@@ -138,9 +138,9 @@ impl Relocate {
 /// The full superblock of `region` that was opened longest ago.
 fn oldest_in<M>(region: RegionId, store: &FlashStore<M>) -> Option<SuperblockId> {
     let blocks = store.shared.blocks.in_region(region);
-    let at_rest = blocks.iter().filter(|(_, row)| {
-        row.usage == SuperblockUse::Full && !row.leaving && !row.failed && !row.holds_map
+    let at_rest = blocks.iter().filter(|(_, info)| {
+        info.usage == SuperblockUse::Full && !info.evacuating && !info.failed && !info.holds_map
     });
-    let oldest = at_rest.min_by_key(|(_, row)| row.opened);
+    let oldest = at_rest.min_by_key(|(_, info)| info.opened);
     oldest.map(|(block, _)| block)
 }

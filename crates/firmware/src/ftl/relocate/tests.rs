@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId, Wait};
 
-use super::victims::{Gc, MOST_FORESEEN};
+use super::victims::{Gc, MOST_PLANNED};
 use super::{Busy, PAGES};
 use crate::ftl::place::{Item, Why};
 use crate::ftl::tests::{
@@ -73,13 +73,13 @@ fn formula_a_victim_that_yields_little_waits_until_the_host_needs_it() {
     );
 }
 
-/// Victims beyond those that are foreseen are taken to hold as much as the last of these. Here each gives back two
-/// slots for 62 moves, and all that is missing is more than the foreseen give.
+/// Victims beyond those that are planned are taken to hold as much as the last of these. Here each gives back two
+/// slots for 62 moves, and all that is missing is more than the planned ones give.
 #[test]
-fn formula_moves_are_reckoned_beyond_the_foreseen_victims() {
+fn formula_moves_are_reckoned_beyond_the_planned_victims() {
     let mut drive = filled(80, 1, SLOTS - 2);
     let store = &drive.lower.store;
-    let missing = store.place.missing_room(&store.shared);
+    let missing = store.place.missing_headroom(&store.shared);
     let victims = missing as u32 / 2;
     assert!(victims > 60, "{victims} victims");
     let (moves, expected) = (moves_due(&mut drive), victims * (SLOTS - 2));
@@ -181,7 +181,7 @@ fn sequence_cleaning_that_has_begun_ends_for_those_who_wait() {
 fn sequence_a_victim_that_finds_no_room_gives_way() {
     let mut drive = filled(12, 1, 60);
     let store = &mut drive.lower.store;
-    store.shared.blocks.row_mut(SuperblockId(4)).valid_slots = 20;
+    store.shared.blocks.info_mut(SuperblockId(4)).valid_slots = 20;
     let fits = |drive: &Drive| {
         let chosen = SuperblockId(7);
         drive.relocate.victim_that_fits(chosen, &drive.lower.store)
@@ -208,7 +208,7 @@ fn sequence_a_victim_that_finds_no_room_gives_way() {
 fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
     let mut drive = filled(12, 4, 40);
     let block = SuperblockId(2);
-    let opened = drive.lower.store.shared.blocks.row(block).opened;
+    let opened = drive.lower.store.shared.blocks.info(block).opened;
     for (opened, compacted) in [(opened + 1, 0), (opened, 1)] {
         drive.relocate.for_room = Some(emptying(Owner::Gc, block, opened));
         drive.lower.store.place.relocation.asked += 1;
@@ -237,7 +237,7 @@ fn formula_the_oldest_superblock_is_emptied_for_room_when_the_host_does_not_wait
     }
     let store = &mut drive.lower.store;
     store.place.look_at_regions(&store.shared);
-    let opened = |block: u32| store.shared.blocks.row(SuperblockId(block)).opened;
+    let opened = |block: u32| store.shared.blocks.info(SuperblockId(block)).opened;
     assert!(opened(18) < opened(16) && opened(16) < opened(19));
     let item = Item {
         lpn: Lpn(3),
@@ -263,38 +263,42 @@ fn formula_the_oldest_superblock_is_emptied_for_room_when_the_host_does_not_wait
     }
 }
 
-/// A victim that was chosen is no longer foreseen; the others stay so, in their order.
+/// A victim that was chosen is no longer planned; the others stay so, in their order.
 #[test]
-fn model_the_victim_that_is_chosen_is_foreseen_no_more() {
+fn model_the_victim_that_is_chosen_is_planned_no_more() {
     let name = AXIS.schemes[0].name;
     let setup = setup(CellMode::Slc, geometry(64), 500);
     for seed in 0..40 {
         let s = Stream::new(seed).named("foreseen");
         let mut gc = Gc::new(AnyGcVictim::new(name, &setup, &[]).expect("a scheme"));
-        let mut foreseen: Vec<SuperblockId> = Vec::new();
+        let mut planned: Vec<SuperblockId> = Vec::new();
         for i in 0..200 {
             let block = SuperblockId(s.at(i).at(0).below(64) as u32);
-            if s.at(i).at(1).below(2) == 0 && foreseen.len() < MOST_FORESEEN {
-                if !foreseen.contains(&block) {
-                    gc.foreseen[gc.known] = block;
-                    gc.known += 1;
-                    foreseen.push(block);
+            if s.at(i).at(1).below(2) == 0 && planned.len() < MOST_PLANNED {
+                if !planned.contains(&block) {
+                    gc.planned[gc.planned_count] = block;
+                    gc.planned_count += 1;
+                    planned.push(block);
                 }
             } else {
                 let chosen = gc.chosen;
                 gc.choose(block);
                 assert_eq!(gc.chosen, chosen + 1);
-                foreseen.retain(|b| *b != block);
+                planned.retain(|b| *b != block);
             }
-            assert_eq!(gc.foreseen[..gc.known], foreseen, "seed {seed}, step {i}");
+            assert_eq!(
+                gc.planned[..gc.planned_count],
+                planned,
+                "seed {seed}, step {i}"
+            );
         }
     }
 }
 
-/// The victim that was foreseen stands where it is full and holds less than the one that would be chosen now; else the choice
+/// The victim that was planned stands where it is full and holds less than the one that would be chosen now; else the choice
 /// is made anew.
 #[test]
-fn model_a_foreseen_victim_stands_if_it_holds_less() {
+fn model_a_planned_victim_stands_if_it_holds_less() {
     let (mut stood, mut chosen_anew) = (0, 0);
     for seed in 0..200 {
         let s = Stream::new(seed).named("foreseen victim");
@@ -303,38 +307,38 @@ fn model_a_foreseen_victim_stands_if_it_holds_less() {
         fill(&mut drive, 2, 0);
         let store = &mut drive.lower.store;
         for block in (0..12).map(SuperblockId) {
-            let row = store.shared.blocks.row_mut(block);
-            row.valid_slots = 20 + s.at(0).at(block.0.into()).below(40) as u32;
+            let info = store.shared.blocks.info_mut(block);
+            info.valid_slots = 20 + s.at(0).at(block.0.into()).below(40) as u32;
         }
         store
             .place
             .relocation
             .host_waits
             .set(Wait::Superblock, true);
-        let foreseen = SuperblockId(1 + s.at(1).below(11) as u32);
+        let planned = SuperblockId(1 + s.at(1).below(11) as u32);
         let is_full = s.at(2).below(5) > 0;
         if !is_full {
-            store.shared.blocks.row_mut(foreseen).usage = SuperblockUse::Erasing;
+            store.shared.blocks.info_mut(planned).usage = SuperblockUse::Erasing;
         }
         let now = drive.relocate.worth_cleaning(&mut drive.lower.store);
         let now = now.expect("the host waits");
-        drive.relocate.gc.foreseen[0] = foreseen;
-        drive.relocate.gc.known = 1;
-        let valid = |block| drive.lower.store.shared.blocks.row(block).valid_slots;
-        let stands = is_full && valid(foreseen) < valid(now);
-        let expected = if stands { foreseen } else { now };
+        drive.relocate.gc.planned[0] = planned;
+        drive.relocate.gc.planned_count = 1;
+        let valid = |block| drive.lower.store.shared.blocks.info(block).valid_slots;
+        let stands = is_full && valid(planned) < valid(now);
+        let expected = if stands { planned } else { now };
         let found = drive.relocate.worth_cleaning(&mut drive.lower.store);
         assert_eq!(
             found,
             Some(expected),
-            "seed {seed}: {foreseen:?} foreseen, {now:?} now"
+            "seed {seed}: {planned:?} planned, {now:?} now"
         );
         *(if stands { &mut stood } else { &mut chosen_anew }) += 1;
     }
     assert!(stood > 20 && chosen_anew > 20, "{stood} {chosen_anew}");
 }
 
-/// A page is asked for once: if it lies in a full superblock that is not leaving, and the queue has room.
+/// A page is asked for once: if it lies in a full superblock that is not being evacuated, and the queue has room.
 #[test]
 fn model_a_page_is_asked_for_once() {
     let (mut full, mut again) = (0, 0);
@@ -348,8 +352,8 @@ fn model_a_page_is_asked_for_once() {
             drive.lower.store.table.set(Lpn(page), ppa);
         }
         let store = &mut drive.lower.store;
-        store.shared.blocks.row_mut(SuperblockId(1)).leaving = true;
-        store.shared.blocks.row_mut(SuperblockId(2)).usage = SuperblockUse::Open;
+        store.shared.blocks.info_mut(SuperblockId(1)).evacuating = true;
+        store.shared.blocks.info_mut(SuperblockId(2)).usage = SuperblockUse::Open;
         for i in 0..300 {
             let lpn = Lpn(s.at(i).at(0).below(220));
             let owner = [Owner::Wear, Owner::Refresh][s.at(i).at(1).below(2) as usize];
@@ -407,31 +411,34 @@ fn formula_nobody_but_the_scheme_asks_for_the_mode_of_a_pool() {
 /// A superblock that is given up, because its data find no room, is at rest again: it may be chosen as any other.
 #[test]
 fn sequence_a_superblock_that_is_given_up_is_at_rest() {
-    for lacks_room in [false, true] {
+    for lacks_headroom in [false, true] {
         let mut drive = filled(12, 1, 40);
         let block = SuperblockId(3);
         let store = &mut drive.lower.store;
-        let row = store.shared.blocks.row_mut(block);
-        row.leaving = true;
-        let current = emptying(Owner::Gc, block, row.opened);
+        let info = store.shared.blocks.info_mut(block);
+        info.evacuating = true;
+        let current = emptying(Owner::Gc, block, info.opened);
         store.place.relocation.emptying = Some(current);
         // Then no other victim is chosen, and no move begins.
         store.place.space.read_only = true;
         store.place.relocation.moves = drive.relocate.window;
-        drive.relocate.lacks_room = lacks_room;
+        drive.relocate.lacks_headroom = lacks_headroom;
         let (lower, ports) = (&mut drive.lower, &mut Silent::default());
         assert!(!drive.relocate.empty(Ns::ZERO, false, lower, ports));
         let store = &drive.lower.store;
-        let (row, current) = (
-            store.shared.blocks.row(block),
+        let (info, current) = (
+            store.shared.blocks.info(block),
             store.place.relocation.emptying,
         );
-        assert_eq!((row.leaving, current.is_some()), (!lacks_room, !lacks_room));
+        assert_eq!(
+            (info.evacuating, current.is_some()),
+            (!lacks_headroom, !lacks_headroom)
+        );
     }
 }
 
 /// A firmware with another scheme of `gc_victim` takes over a dump: from then on its own scheme chooses, and what was
-/// foreseen stays foreseen.
+/// planned stays planned.
 #[test]
 fn powerloss_another_scheme_chooses_victims_after_a_restart() {
     let capacity = u64::from(8 * SLOTS);
@@ -444,7 +451,7 @@ fn powerloss_another_scheme_chooses_victims_after_a_restart() {
             .store
             .shared
             .blocks
-            .row_mut(SuperblockId(1))
+            .info_mut(SuperblockId(1))
             .valid_slots = 3;
         let waits = &mut drive.lower.store.place.relocation.host_waits;
         waits.set(Wait::Superblock, true);

@@ -1,23 +1,23 @@
-//! Victims of garbage collection: chosen and foreseen.
+//! Victims of garbage collection: chosen and planned.
 
 use firstread_core::SuperblockId;
 
 use crate::observe::{MOST_REGIONS, RegionId};
 use crate::policy::gc_victim::AnyGcVictim;
 
-/// Maximum number of foreseen victims. Later ones are taken to hold as much as the last of them.
-pub(super) const MOST_FORESEEN: usize = 32;
+/// Maximum number of planned victims. Later ones are taken to hold as much as the last of them.
+pub(super) const MOST_PLANNED: usize = 32;
 
-/// The scheme of axis `gc_victim`, and the foreseen victims.
+/// The scheme of axis `gc_victim`, and the planned victims.
 #[derive(Clone, Debug)]
 pub(crate) struct Gc {
     /// An instance for each region.
     pub(super) victim: [AnyGcVictim; MOST_REGIONS],
     /// Number of victims chosen so far.
     pub(super) chosen: u64,
-    /// Foreseen victims; the first `known` entries are valid.
-    pub(super) foreseen: [SuperblockId; MOST_FORESEEN],
-    pub(super) known: usize,
+    /// Planned victims; the first `planned_count` entries are valid.
+    pub(super) planned: [SuperblockId; MOST_PLANNED],
+    pub(super) planned_count: usize,
     /// Wear of each region has changed since wear leveling last looked at it.
     pub(super) consider_wear: [bool; MOST_REGIONS],
 }
@@ -27,8 +27,8 @@ impl Gc {
         Gc {
             victim: core::array::from_fn(|_| victim.clone()),
             chosen: 0,
-            foreseen: [SuperblockId(0); MOST_FORESEEN],
-            known: 0,
+            planned: [SuperblockId(0); MOST_PLANNED],
+            planned_count: 0,
             consider_wear: [false; MOST_REGIONS],
         }
     }
@@ -38,11 +38,11 @@ impl Gc {
         let Gc {
             victim: _,
             chosen,
-            foreseen,
-            known,
+            planned,
+            planned_count,
             consider_wear,
         } = dumped;
-        (self.chosen, self.foreseen, self.known) = (chosen, foreseen, known);
+        (self.chosen, self.planned, self.planned_count) = (chosen, planned, planned_count);
         self.consider_wear = consider_wear;
     }
 
@@ -65,10 +65,10 @@ impl Gc {
     /// `block` is the next victim.
     pub(super) fn choose(&mut self, block: SuperblockId) {
         self.chosen += 1;
-        let known = &self.foreseen[..self.known];
-        if let Some(at) = known.iter().position(|b| *b == block) {
-            self.foreseen.copy_within(at + 1..self.known, at);
-            self.known -= 1;
+        let planned = &self.planned[..self.planned_count];
+        if let Some(at) = planned.iter().position(|b| *b == block) {
+            self.planned.copy_within(at + 1..self.planned_count, at);
+            self.planned_count -= 1;
         }
     }
 }

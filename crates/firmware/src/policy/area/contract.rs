@@ -208,12 +208,12 @@ pub(super) struct InUse {
 impl InUse {
     /// Those of `blocks`.
     pub(super) fn of(blocks: SuperblockView<'_>) -> InUse {
-        let rows = blocks.iter().map(|(_, row)| row);
-        let in_use = rows.filter(|row| row.usage != SuperblockUse::Bad);
-        in_use.fold(InUse::default(), |all, row| InUse {
+        let infos = blocks.iter().map(|(_, info)| info);
+        let in_use = infos.filter(|info| info.usage != SuperblockUse::Bad);
+        in_use.fold(InUse::default(), |all, info| InUse {
             superblocks: all.superblocks + 1,
-            valid_slots: all.valid_slots + u64::from(row.valid_slots),
-            pe_cycles: all.pe_cycles + u64::from(row.pe_cycles),
+            valid_slots: all.valid_slots + u64::from(info.valid_slots),
+            pe_cycles: all.pe_cycles + u64::from(info.pe_cycles),
         })
     }
 

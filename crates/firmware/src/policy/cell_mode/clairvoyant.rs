@@ -175,10 +175,10 @@ impl CellModes for Clairvoyant {
         let (mut in_mode, mut lost) = (0, 0);
         let good = blocks
             .iter()
-            .filter(|(_, row)| row.usage != SuperblockUse::Bad);
-        for (_, row) in good {
-            in_mode += u32::from(row.mode == mode);
-            lost += self.slots.of(row.mode).map_or(0, |(_, loses)| loses);
+            .filter(|(_, info)| info.usage != SuperblockUse::Bad);
+        for (_, info) in good {
+            in_mode += u32::from(info.mode == mode);
+            lost += self.slots.of(info.mode).map_or(0, |(_, loses)| loses);
         }
         let loses = self.slots.of(mode).map_or(0, |(_, loses)| loses);
         let most = self
@@ -220,12 +220,12 @@ impl CellModes for Clairvoyant {
             return Some(GiveBack::Now(block));
         }
         while let Some(block) = self.rounds.next(blocks) {
-            let row = blocks.row(block);
-            let at_rest = row.usage == SuperblockUse::Full && !row.leaving;
-            let Some((holds, _)) = self.slots.of(row.mode).filter(|_| at_rest) else {
+            let info = blocks.info(block);
+            let at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
+            let Some((holds, _)) = self.slots.of(info.mode).filter(|_| at_rest) else {
                 continue;
             };
-            if 2 * u64::from(row.valid_slots) < holds {
+            if 2 * u64::from(info.valid_slots) < holds {
                 return Some(GiveBack::Now(block));
             }
             return Some(GiveBack::UnlessOneStays(block));

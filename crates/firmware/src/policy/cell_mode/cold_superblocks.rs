@@ -27,7 +27,7 @@ use super::plan::Slots;
 use super::rounds::PERIOD;
 use super::stay::Stay;
 use super::{GiveBack, ReclaimState};
-use crate::observe::{SuperblockRow, SuperblockUse};
+use crate::observe::{SuperblockInfo, SuperblockUse};
 use crate::policy::Setup;
 use crate::policy::hot_pages::PageRead;
 
@@ -117,13 +117,13 @@ impl ColdSuperblocks {
         let cleaned = state.slots_cleaned - self.cleaned;
         self.cleaned = state.slots_cleaned;
         let good = state.blocks.iter();
-        let good = good.filter(|(_, row)| row.usage != SuperblockUse::Bad);
-        let lost: u64 = good.map(|(_, row)| self.loses(row.mode)).sum();
-        for (block, row) in state.blocks.iter() {
-            let loses = self.loses(row.mode);
-            let stays = u64::from(self.stay.least(row.mode));
+        let good = good.filter(|(_, info)| info.usage != SuperblockUse::Bad);
+        let lost: u64 = good.map(|(_, info)| self.loses(info.mode)).sum();
+        for (block, info) in state.blocks.iter() {
+            let loses = self.loses(info.mode);
+            let stays = u64::from(self.stay.least(info.mode));
             let known = &mut self.known[block.0 as usize];
-            let opened = if is_at_rest(row) { row.opened } else { 0 };
+            let opened = if is_at_rest(info) { info.opened } else { 0 };
             // What became full in this epoch was not there for all of it.
             if known.opened != opened || opened == 0 || loses == 0 {
                 *known = Known {
@@ -132,7 +132,7 @@ impl ColdSuperblocks {
                 };
                 continue;
             }
-            let heat_milli = 2_000 * known.reads / u64::from(row.valid_slots.max(1));
+            let heat_milli = 2_000 * known.reads / u64::from(info.valid_slots.max(1));
             known.reads = 0;
             known.cold_milli = (heat_milli < 1_000 * stays).then_some(heat_milli);
             known.charged = match known.cold_milli {
@@ -156,11 +156,11 @@ impl ColdSuperblocks {
     fn coldest(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack> {
         let for_room = state.refused_for_room > self.refused;
         self.refused = state.refused_for_room;
-        let cold = state.blocks.iter().filter_map(|(block, row)| {
+        let cold = state.blocks.iter().filter_map(|(block, info)| {
             let known = &self.known[block.0 as usize];
             let heat_milli = known.cold_milli?;
-            let is_same = known.opened == row.opened && is_at_rest(row);
-            let is_worth_it = for_room || known.charged >= u64::from(row.valid_slots);
+            let is_same = known.opened == info.opened && is_at_rest(info);
+            let is_worth_it = for_room || known.charged >= u64::from(info.valid_slots);
             (is_same && is_worth_it).then_some((heat_milli, block))
         });
         let (_, block): (u64, SuperblockId) = cold.min_by_key(|(heat_milli, _)| *heat_milli)?;
@@ -171,7 +171,7 @@ impl ColdSuperblocks {
     }
 }
 
-/// Whether the superblock of `row` is full and may be emptied.
-fn is_at_rest(row: &SuperblockRow) -> bool {
-    row.usage == SuperblockUse::Full && !row.leaving
+/// Whether the superblock of `info` is full and may be emptied.
+fn is_at_rest(info: &SuperblockInfo) -> bool {
+    info.usage == SuperblockUse::Full && !info.evacuating
 }

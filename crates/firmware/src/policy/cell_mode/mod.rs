@@ -20,7 +20,7 @@ mod stay;
 
 use firstread_core::CellMode;
 
-pub use crate::observe::Refused;
+pub use crate::observe::CopyRefused;
 use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 pub use crate::policy::hot_pages::PageRead;

@@ -2,7 +2,7 @@
 
 use firstread_core::{Geometry, SuperblockId};
 
-use crate::observe::{Among, Filled, SuperblockRow, SuperblockUse, SuperblockView};
+use crate::observe::{Among, Filled, SuperblockInfo, SuperblockUse, SuperblockView};
 
 /// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
 /// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
@@ -20,14 +20,14 @@ pub struct Outlook<'a> {
 }
 
 impl Outlook<'_> {
-    /// Whether superblock `block`, whose record is `row`, will be fully programmed, and nothing empties it.
-    pub fn is_at_rest(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
-        let is_full = match row.usage {
+    /// Whether superblock `block`, whose record is `info`, will be fully programmed, and nothing empties it.
+    pub fn is_at_rest(&self, block: SuperblockId, info: &SuperblockInfo) -> bool {
+        let is_full = match info.usage {
             SuperblockUse::Full => true,
             SuperblockUse::Open => self.full.contains(&Some(block)),
             _ => false,
         };
-        is_full && !row.leaving && !self.emptied.contains(&block)
+        is_full && !info.evacuating && !self.emptied.contains(&block)
     }
 
     /// The one of `blocks`, which are those of a region, whose key comes first, with its key; of equal ones the one of the
@@ -44,10 +44,10 @@ impl Outlook<'_> {
         let at_rest = blocks.at_rest().first(among, &key, is_emptied);
         // The index knows nothing of those that will be full.
         let others = self.full.iter().flatten().filter_map(|&block| {
-            let row = blocks.has(block).then(|| blocks.row(block))?;
-            let is_among = among == Among::All || row.holds_map;
-            let is_found = is_among && self.is_at_rest(block, row);
-            let key = key(Filled::of(row, geometry), row.opened).filter(|_| is_found)?;
+            let info = blocks.has(block).then(|| blocks.info(block))?;
+            let is_among = among == Among::All || info.holds_map;
+            let is_found = is_among && self.is_at_rest(block, info);
+            let key = key(Filled::of(info, geometry), info.opened).filter(|_| is_found)?;
             Some((key, block))
         });
         at_rest.into_iter().chain(others).min()
@@ -108,14 +108,14 @@ impl<'a> Victims<'a> {
     pub fn age(&self, opened: u64) -> u64 {
         self.newest - opened + 1
     }
-    /// How full the superblock of `row` is.
-    pub fn filled(&self, row: &SuperblockRow) -> Filled {
-        Filled::of(row, self.geometry)
+    /// How full the superblock of `info` is.
+    pub fn filled(&self, info: &SuperblockInfo) -> Filled {
+        Filled::of(info, self.geometry)
     }
-    /// Whether superblock `block`, whose record is `row`, is a candidate: it is at rest, and yields at least one slot, and
+    /// Whether superblock `block`, whose record is `info`, is a candidate: it is at rest, and yields at least one slot, and
     /// at least 1 / [`LEAST_SHARE`] of what the emptiest superblock yields.
-    pub fn is_candidate(&self, block: SuperblockId, row: &SuperblockRow) -> bool {
-        self.outlook.is_at_rest(block, row) && self.yields_enough(self.filled(row))
+    pub fn is_candidate(&self, block: SuperblockId, info: &SuperblockInfo) -> bool {
+        self.outlook.is_at_rest(block, info) && self.yields_enough(self.filled(info))
     }
     fn yields_enough(&self, filled: Filled) -> bool {
         let best = self.emptiest.map_or(filled, |(emptiest, _)| emptiest);

@@ -50,7 +50,7 @@ impl DChoices {
 impl GcVictim for DChoices {
     fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<SuperblockId> {
         let drawn = (0..self.d).filter_map(|i| draw(&victims, self.stream.at(self.d * nth + i)));
-        drawn.min_by_key(|&block| victims.filled(victims.blocks().row(block)))
+        drawn.min_by_key(|&block| victims.filled(victims.blocks().info(block)))
     }
     fn law(&self) -> Option<Law> {
         Some(Law::Drawn(self.d as u32))

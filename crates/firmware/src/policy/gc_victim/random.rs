@@ -42,7 +42,7 @@ impl Random {
 pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<SuperblockId> {
     let n = victims.blocks().len();
     let at = |i: u64| stream.at(i).below(n as u64) as u32;
-    let gains = |block: &SuperblockId| victims.is_candidate(*block, victims.blocks().row(*block));
+    let gains = |block: &SuperblockId| victims.is_candidate(*block, victims.blocks().info(*block));
     let block = |i| victims.blocks().nth(i);
     (0..TRIES).map(at).map(block).find(gains).or_else(|| {
         let from = at(TRIES);

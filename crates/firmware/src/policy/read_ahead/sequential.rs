@@ -139,7 +139,7 @@ struct Pages {
     /// Bytes of a logical page.
     slot_bytes: u32,
     /// Logical pages in a multi-plane page, which is sensed at once.
-    row_slots: u32,
+    mp_page_slots: u32,
     /// Capacity in logical pages.
     capacity_slots: u64,
 }
@@ -162,7 +162,7 @@ impl Sequential {
     pub fn new(setup: &Setup, values: &Values) -> Sequential {
         let pages = Pages {
             slot_bytes: setup.geometry.slot_bytes,
-            row_slots: setup.geometry.slots_per_row(),
+            mp_page_slots: setup.geometry.slots_per_mp_page(),
             capacity_slots: setup.capacity_slots,
         };
         Sequential::over(pages, values)
@@ -179,7 +179,7 @@ impl Sequential {
             maximum: slots("maximum").max(slots("initial")),
             growth_permille: values.get("growth") as u64,
             // At least one multi-plane page, or nothing could be read ahead.
-            buffer_slots: slots("buffer").max(pages.row_slots),
+            buffer_slots: slots("buffer").max(pages.mp_page_slots),
             rows: values.get("rows") as u32,
             reads: 0,
         }
@@ -218,8 +218,8 @@ impl ReadAhead for Sequential {
         if stream.ahead - page > stream.window as u64 / 2 {
             return None;
         }
-        let row = self.pages.row_slots as u64;
-        let end = (page + stream.window as u64).div_ceil(row) * row;
+        let mp_page = self.pages.mp_page_slots as u64;
+        let end = (page + stream.window as u64).div_ceil(mp_page) * mp_page;
         let end = end.min(self.pages.capacity_slots);
         (stream.ahead < end).then_some(ReadAheadRange {
             stream: i as u16,
@@ -265,7 +265,7 @@ mod tests {
             .collect();
         let pages = Pages {
             slot_bytes: PAGE as u32,
-            row_slots: 16,
+            mp_page_slots: 16,
             capacity_slots: 10_000,
         };
         Sequential::over(pages, &Values::new(&SCHEME, &values))

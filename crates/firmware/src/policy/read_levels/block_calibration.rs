@@ -29,7 +29,7 @@ use firstread_core::{
 use super::ReadLevels;
 use crate::log::Record;
 use crate::observe::{
-    Outcome, Probe, ProbeResult, ReadCtx, SuperblockRow, SuperblockTable, SuperblockUse,
+    Outcome, Probe, ProbeResult, ReadCtx, SuperblockInfo, SuperblockTable, SuperblockUse,
 };
 use crate::policy::Setup;
 use crate::voltage::offset_search::{Errors, OffsetSearch};
@@ -114,11 +114,11 @@ struct Rate {
 
 impl Rate {
     /// Estimated drift of a superblock's cells since they were programmed, in 1/65536 of a doubling of time.
-    fn drift(&self, now: Ns, row: &SuperblockRow) -> u32 {
-        let age = now.since(row.programmed_at).0;
-        let wear = 1000 + self.pe_permille * row.pe_cycles as u64 / 1000;
+    fn drift(&self, now: Ns, info: &SuperblockInfo) -> u32 {
+        let age = now.since(info.programmed_at).0;
+        let wear = 1000 + self.pe_permille * info.pe_cycles as u64 / 1000;
         let time = log2_of_one_and(age, self.onset) as u64 * wear / 1000;
-        (time + log2_of_one_and(row.reads, self.read_onset) as u64).min(u32::MAX as u64) as u32
+        (time + log2_of_one_and(info.reads, self.read_onset) as u64).min(u32::MAX as u64) as u32
     }
 }
 
@@ -244,11 +244,11 @@ impl BlockCalibration {
     fn most_urgent(&self, now: Ns, blocks: &SuperblockTable) -> Option<(SuperblockId, u8)> {
         let mut most = None;
         let mut urgency = 0;
-        for (block, row) in blocks.iter() {
-            if row.usage != SuperblockUse::Full || row.mode != self.tables.mode {
+        for (block, info) in blocks.iter() {
+            if info.usage != SuperblockUse::Full || info.mode != self.tables.mode {
                 continue;
             }
-            let drift = self.rate.drift(now, row);
+            let drift = self.rate.drift(now, info);
             let then = &self.calibrated_at[block.0 as usize];
             for page in 0..self.tables.mode.bits() {
                 let since = drift.saturating_sub(then[page as usize]);
@@ -271,7 +271,7 @@ impl BlockCalibration {
         self.drawn += 1;
         Some(Visit {
             block,
-            programmed_at: blocks.row(block).programmed_at,
+            programmed_at: blocks.info(block).programmed_at,
             page,
             stream,
             die,
@@ -329,7 +329,7 @@ impl BlockCalibration {
     fn read(
         &mut self,
         now: Ns,
-        row: &SuperblockRow,
+        info: &SuperblockInfo,
         mut visit: Visit,
         tried: &LevelOffsets,
         outcome: &Outcome,
@@ -359,7 +359,7 @@ impl BlockCalibration {
                 let given_up = step.is_some_and(|step| step >= self.tables.factory_len);
                 if given_up {
                     // No level reads this page. Other pages of the same page type will be visited later.
-                    self.note(now, row, &visit);
+                    self.note(now, info, &visit);
                     return None;
                 }
                 None
@@ -372,13 +372,14 @@ impl BlockCalibration {
         let kept = &mut self.kept[unit];
         self.tables.project(visit.page, offset, &mut kept.levels);
         kept.nearest = self.tables.nearest(&kept.levels);
-        self.note(now, row, &visit);
+        self.note(now, info, &visit);
         None
     }
 
     /// The page type of `visit` has been calibrated as well as possible: stores the result.
-    fn note(&mut self, now: Ns, row: &SuperblockRow, visit: &Visit) {
-        self.calibrated_at[visit.block.0 as usize][visit.page as usize] = self.rate.drift(now, row);
+    fn note(&mut self, now: Ns, info: &SuperblockInfo, visit: &Visit) {
+        self.calibrated_at[visit.block.0 as usize][visit.page as usize] =
+            self.rate.drift(now, info);
     }
 
     fn forget(&mut self, block: SuperblockId) {
@@ -468,7 +469,7 @@ impl ReadLevels for BlockCalibration {
         if let (Some(visit), ProbeResult::Decoded(outcome), Levels::Offsets(tried)) =
             (visit, result, &probe.levels)
         {
-            self.visit = self.read(now, blocks.row(visit.block), visit, tried, outcome);
+            self.visit = self.read(now, blocks.info(visit.block), visit, tried, outcome);
         }
     }
 }

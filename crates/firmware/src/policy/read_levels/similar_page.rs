@@ -27,7 +27,7 @@ use firstread_core::{
 use super::ReadLevels;
 use crate::log::Record;
 use crate::observe::{
-    Outcome, Probe, ProbeResult, ReadCtx, SuperblockRow, SuperblockTable, SuperblockUse,
+    Outcome, Probe, ProbeResult, ReadCtx, SuperblockInfo, SuperblockTable, SuperblockUse,
 };
 use crate::policy::Setup;
 use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
@@ -227,13 +227,13 @@ impl SimilarPage {
     /// Draws a random page of the full superblocks.
     fn draw(&mut self, blocks: &SuperblockTable) -> Option<Patrol> {
         let mode = self.tables.mode;
-        let fits = |&(_, row): &(SuperblockId, &SuperblockRow)| {
-            row.usage == SuperblockUse::Full && row.mode == mode
+        let fits = |&(_, info): &(SuperblockId, &SuperblockInfo)| {
+            info.usage == SuperblockUse::Full && info.mode == mode
         };
         let stream = self.stream.at(self.drawn);
         self.drawn += 1;
         let full = blocks.iter().filter(fits).count() as u64;
-        let (block, row) = blocks
+        let (block, info) = blocks
             .iter()
             .filter(fits)
             .nth(stream.at(0).below(full) as usize)?;
@@ -246,7 +246,7 @@ impl SimilarPage {
                 page: PageType(stream.at(3).below(mode.bits() as u64) as u8),
             },
             plane: stream.at(4).below(geometry.planes as u64) as u8,
-            programmed_at: row.programmed_at,
+            programmed_at: info.programmed_at,
             step: 0,
             note: 0,
         })
@@ -260,13 +260,13 @@ impl Patrol {
 }
 
 fn ctx_of(now: Ns, at: PageAddr, blocks: &SuperblockTable) -> ReadCtx {
-    let row = blocks.row(at.block);
+    let info = blocks.info(at.block);
     ReadCtx {
         now,
         at,
-        mode: row.mode,
-        pe_cycles: row.pe_cycles,
-        age: now.since(row.programmed_at),
+        mode: info.mode,
+        pe_cycles: info.pe_cycles,
+        age: now.since(info.programmed_at),
     }
 }
 

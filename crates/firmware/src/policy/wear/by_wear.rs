@@ -3,7 +3,7 @@
 
 use firstread_core::SuperblockId;
 
-use crate::observe::{ModeSet, SuperblockRow, SuperblockUse, SuperblockView};
+use crate::observe::{ModeSet, SuperblockInfo, SuperblockUse, SuperblockView};
 
 /// The free superblock in one of `modes` with the fewest P/E cycles but one. If only one is free, that.
 pub(super) fn second_least_worn_free(
@@ -16,13 +16,13 @@ pub(super) fn second_least_worn_free(
 
 /// The superblock with data with the fewest P/E cycles: its data have been written least often, so they are the
 /// coldest. Only full ones whose data are not being moved already.
-pub(super) fn coldest(blocks: SuperblockView<'_>) -> Option<(SuperblockId, &SuperblockRow)> {
+pub(super) fn coldest(blocks: SuperblockView<'_>) -> Option<(SuperblockId, &SuperblockInfo)> {
     let least = blocks.least_worn_at_rest()?;
-    Some((least, blocks.row(least)))
+    Some((least, blocks.info(least)))
 }
 
 /// The superblocks that can be worn further.
-pub(super) fn alive(blocks: SuperblockView<'_>) -> impl Iterator<Item = &SuperblockRow> {
-    let rows = blocks.iter().map(|(_, row)| row);
-    rows.filter(|row| row.usage != SuperblockUse::Bad)
+pub(super) fn alive(blocks: SuperblockView<'_>) -> impl Iterator<Item = &SuperblockInfo> {
+    let infos = blocks.iter().map(|(_, info)| info);
+    infos.filter(|info| info.usage != SuperblockUse::Bad)
 }

@@ -79,8 +79,8 @@ impl ProgressiveWearLeveling {
 
     /// Whether a superblock with `pe_cycles` is above the bar.
     fn is_ahead(&self, pe_cycles: u32, blocks: SuperblockView<'_>) -> bool {
-        let (all, count) = alive(blocks).fold((0u128, 0u128), |(all, count), row| {
-            (all + u128::from(row.pe_cycles), count + 1)
+        let (all, count) = alive(blocks).fold((0u128, 0u128), |(all, count), info| {
+            (all + u128::from(info.pe_cycles), count + 1)
         });
         let (rated, start) = (u128::from(self.rated), u128::from(self.start));
         let pe_cycles = u128::from(pe_cycles) * count;
@@ -110,9 +110,9 @@ impl Wear for ProgressiveWearLeveling {
         if self.erases < self.every {
             return None;
         }
-        let cleaned = blocks.row(blocks.most_worn_free(self.own)?).pe_cycles;
-        let (block, row) = coldest(blocks)?;
-        if row.pe_cycles >= cleaned || !self.is_ahead(cleaned, blocks) {
+        let cleaned = blocks.info(blocks.most_worn_free(self.own)?).pe_cycles;
+        let (block, info) = coldest(blocks)?;
+        if info.pe_cycles >= cleaned || !self.is_ahead(cleaned, blocks) {
             return None;
         }
         self.erases = 0;

@@ -140,9 +140,9 @@ impl Wear for StaticWearLeveling {
         if self.erases < self.every {
             return None;
         }
-        let most = blocks.row(blocks.most_worn()?).pe_cycles;
-        let (block, row) = coldest(blocks)?;
-        if most - row.pe_cycles <= self.threshold.spread(most) {
+        let most = blocks.info(blocks.most_worn()?).pe_cycles;
+        let (block, info) = coldest(blocks)?;
+        if most - info.pe_cycles <= self.threshold.spread(most) {
             return None;
         }
         self.erases = 0;

@@ -39,7 +39,7 @@ struct Alone {
 impl Alone {
     /// Tells `other` what it is told if it has begun, or that it begins if there are data in its mode now.
     fn tell(&mut self, now: Ns, blocks: &SuperblockTable, what: impl FnOnce(&mut AnyReadLevels)) {
-        let is_used = blocks.with_data().any(|(_, row)| row.mode == OTHER);
+        let is_used = blocks.with_data().any(|(_, info)| info.mode == OTHER);
         if self.has_started {
             what(&mut self.other);
         } else if is_used {
@@ -63,16 +63,16 @@ fn told(scheme: &AnyReadLevels) -> String {
 /// A superblock goes on from free to open, full, erased, in one of the modes.
 fn change(blocks: &mut SuperblockTable, now: Ns, opened: u64, s: Stream) -> SuperblockId {
     let block = SuperblockId(s.at(0).below(u64::from(SUPERBLOCKS)) as u32);
-    let row = blocks.row_mut(block);
-    match row.usage {
+    let info = blocks.info_mut(block);
+    match info.usage {
         SuperblockUse::Free => {
-            row.usage = SuperblockUse::Full;
-            (row.programmed_at, row.opened) = (now, opened);
+            info.usage = SuperblockUse::Full;
+            (info.programmed_at, info.opened) = (now, opened);
         }
         _ => {
-            row.usage = SuperblockUse::Free;
-            row.mode = [OWN, OTHER, OWN][s.at(1).below(3) as usize];
-            row.pe_cycles += 1 + s.at(2).below(20) as u32;
+            info.usage = SuperblockUse::Free;
+            info.mode = [OWN, OTHER, OWN][s.at(1).below(3) as usize];
+            info.pe_cycles += 1 + s.at(2).below(20) as u32;
         }
     }
     block
@@ -151,13 +151,13 @@ fn model_the_instance_of_another_mode_is_told_what_its_scheme_alone_is_told() {
                 // A fill of the drive anew, sometimes in one mode.
                 if draw.at(1).below(2) == 0 {
                     for block in (0..SUPERBLOCKS).map(SuperblockId) {
-                        let row = blocks.row_mut(block);
-                        (row.mode, row.usage) = (OWN, SuperblockUse::Full);
+                        let info = blocks.info_mut(block);
+                        (info.mode, info.usage) = (OWN, SuperblockUse::Full);
                     }
                 }
                 by_mode.start_again(now, &blocks);
                 alone.own.start_again(now, &blocks);
-                let is_used = blocks.with_data().any(|(_, row)| row.mode == OTHER);
+                let is_used = blocks.with_data().any(|(_, info)| info.mode == OTHER);
                 let had_started = core::mem::replace(&mut alone.has_started, is_used);
                 match (had_started, is_used) {
                     (true, true) => alone.other.start_again(now, &blocks),

@@ -24,23 +24,23 @@ fn drive(scheme: (&str, &str)) -> Drive {
 }
 
 /// A row of `block` has been read for `purpose`: codewords `asked` of it.
-fn row_read(drive: &mut Drive, block: SuperblockId, purpose: Purpose, asked: u64) {
+fn mp_page_read(drive: &mut Drive, block: SuperblockId, purpose: Purpose, asked: u64) {
     let jobs = &mut drive.lower.store.shared.jobs;
     let job = jobs.take().expect("a free job");
     jobs[job].purpose = purpose;
     (jobs[job].at.block, jobs[job].asked) = (block, asked);
     let (lower, ports) = (&mut drive.lower, &mut Silent::default());
-    drive.relocate.row_read(Ns::ZERO, job, lower, ports);
+    drive.relocate.mp_page_read(Ns::ZERO, job, lower, ports);
     drive.lower.store.shared.jobs.release(job);
 }
 
 /// Superblock `block` is changed as chance draws it.
 fn change(drive: &mut Drive, block: SuperblockId, s: Stream) {
-    let row = drive.lower.store.shared.blocks.row_mut(block);
+    let info = drive.lower.store.shared.blocks.info_mut(block);
     if s.at(3).below(4) == 0 {
-        row.mode = CellMode::ALL[s.at(4).below(4) as usize];
+        info.mode = CellMode::ALL[s.at(4).below(4) as usize];
     }
-    let limit = limit(row.mode);
+    let limit = limit(info.mode);
     match s.at(0).below(8) {
         0 => {
             let uses = [
@@ -49,12 +49,12 @@ fn change(drive: &mut Drive, block: SuperblockId, s: Stream) {
                 SuperblockUse::Erasing,
                 SuperblockUse::Bad,
             ];
-            row.usage = uses[s.at(1).below(4) as usize];
+            info.usage = uses[s.at(1).below(4) as usize];
         }
-        1 => row.leaving = !row.leaving,
-        2 => row.failed = !row.failed,
-        3 | 4 => row.usage = SuperblockUse::Full,
-        _ => row.reads = (limit + s.at(1).below(4)).saturating_sub(2),
+        1 => info.evacuating = !info.evacuating,
+        2 => info.failed = !info.failed,
+        3 | 4 => info.usage = SuperblockUse::Full,
+        _ => info.reads = (limit + s.at(1).below(4)).saturating_sub(2),
     }
 }
 
@@ -101,19 +101,19 @@ fn model_a_superblock_that_is_read_too_often_is_asked_for_once() {
             let draw = s.at(i);
             let block = SuperblockId(draw.at(0).below(u64::from(SUPERBLOCKS)) as u32);
             change(&mut drive, block, draw.at(1));
-            let row = *drive.lower.store.shared.blocks.row(block);
-            let at_rest = row.usage == SuperblockUse::Full && !row.leaving && !row.failed;
-            let is_due = row.reads >= limit(row.mode) && seed % 10 != 0;
+            let info = *drive.lower.store.shared.blocks.info(block);
+            let at_rest = info.usage == SuperblockUse::Full && !info.evacuating && !info.failed;
+            let is_due = info.reads >= limit(info.mode) && seed % 10 != 0;
             let is_new = !asked.contains(&block);
             full += u32::from(is_due && at_rest && is_new && asked.len() == ASKED);
             if is_due && at_rest && is_new && asked.len() < ASKED {
                 asked.push(block);
                 begun += 1;
             }
-            row_read(&mut drive, block, Purpose::SharedRead, 1);
+            mp_page_read(&mut drive, block, Purpose::SharedRead, 1);
             let requests = &drive.relocate.asked;
             let found: Vec<SuperblockId> = requests.iter().map(|e| e.block).collect();
-            assert_eq!(found, asked, "seed {seed}, step {i}: {block:?} {row:?}");
+            assert_eq!(found, asked, "seed {seed}, step {i}: {block:?} {info:?}");
             let are_refreshes = requests.iter().all(|e| e.owner == Owner::Refresh);
             assert!(are_refreshes, "seed {seed}, step {i}: {requests:?}");
             let relocation = &mut drive.lower.store.place.relocation;
@@ -173,11 +173,11 @@ fn model_reads_earn_the_budget_of_migrations_by_their_pages() {
                     id: CommandId(0),
                     first: 0,
                     slots: 1,
-                    row_slot: 0,
+                    mp_page_slot: 0,
                     bytes: 4096,
                 },
             };
-            row_read(&mut drive, SuperblockId(1), purpose, asked);
+            mp_page_read(&mut drive, SuperblockId(1), purpose, asked);
             let pages = u64::from(asked & 0b11 != 0) + u64::from(asked & 0b1100 != 0);
             if purpose != Purpose::ReadAhead {
                 left_milli += BUDGET * pages;

@@ -6,7 +6,7 @@ use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId};
 
 use crate::ftl::place::{Erased, Evacuation};
 use crate::ftl::tests::{Drive, Silent, drive_of, emptying, fill, geometry, setup};
-use crate::observe::{FutureBuilder, Owner, Refused, Regions, SuperblockUse};
+use crate::observe::{CopyRefused, FutureBuilder, Owner, Regions, SuperblockUse};
 use crate::policy::refresh::{self, AnyRefresh, Refresh};
 
 /// Slots of a superblock in the modes of the drive.
@@ -40,11 +40,11 @@ fn drawn(scheme: &str, s: Stream) -> Drive {
     let store = &mut drive.lower.store;
     let has_garbage = s.at(4).below(3) > 0;
     for block in (0..store.shared.blocks.len()).map(SuperblockId) {
-        let row = store.shared.blocks.row_mut(block);
-        if row.usage == SuperblockUse::Full {
+        let info = store.shared.blocks.info_mut(block);
+        if info.usage == SuperblockUse::Full {
             let draw = s.named("valid").at(u64::from(block.0));
             let is_full = !has_garbage || draw.at(0).below(2) == 0;
-            row.valid_slots = if is_full { QLC } else { draw.at(1).below(QLC) } as u32;
+            info.valid_slots = if is_full { QLC } else { draw.at(1).below(QLC) } as u32;
         }
     }
     for _ in 0..s.at(5).below(3) * s.at(6).below(300) {
@@ -57,9 +57,9 @@ fn drawn(scheme: &str, s: Stream) -> Drive {
         let modes = [CellMode::Qlc, CellMode::Qlc, CellMode::Slc];
         current.mode = modes[draw.at(1).below(3) as usize];
         current.shrinks = (QLC - slots(current.mode)) as u32;
-        let row = store.shared.blocks.row_mut(block);
-        row.leaving = true;
-        row.failed = draw.at(2).below(3) == 0;
+        let info = store.shared.blocks.info_mut(block);
+        info.evacuating = true;
+        info.failed = draw.at(2).below(3) == 0;
         store.place.relocation.emptying = Some(current);
     }
     for i in 0..s.at(8).below(4) {
@@ -91,35 +91,35 @@ fn leaves_reserve(drive: &Drive, taken: u64) -> bool {
     let (space, blocks) = (&store.place.space, &store.shared.blocks);
     let free = blocks.iter();
     let free =
-        free.filter(|(_, row)| row.usage == SuperblockUse::Free && row.mode == CellMode::Qlc);
+        free.filter(|(_, info)| info.usage == SuperblockUse::Free && info.mode == CellMode::Qlc);
     let free = free.count() as i64 * QLC as i64 - space.reserved as i64;
     // What the superblock that is being emptied gives back, and what its data take.
     let (mut gives, mut takes, mut is_owed) = (0, 0, false);
     if let Some(current) = store.place.relocation.emptying {
-        let row = blocks.row(current.block);
-        let gives_whole = !row.failed && current.mode == CellMode::Qlc;
+        let info = blocks.info(current.block);
+        let gives_whole = !info.failed && current.mode == CellMode::Qlc;
         gives = if gives_whole { QLC as i64 } else { 0 };
-        takes = i64::from(row.valid_slots);
+        takes = i64::from(info.valid_slots);
         is_owed = current.owner != Owner::Gc || current.mode != CellMode::Qlc;
     }
     let owed = if is_owed { (takes - gives).max(0) } else { 0 };
     let has_spare = space.physical_slots >= space.needed_slots + QLC;
     let kept = if has_spare { 2 * QLC } else { QLC };
     let beyond = free >= kept as i64 + owed + taken as i64;
-    let has_garbage = blocks.iter().any(|(_, row)| {
-        let is_victim = row.usage == SuperblockUse::Full && !row.leaving;
-        is_victim && u64::from(row.valid_slots) < slots(row.mode)
+    let has_garbage = blocks.iter().any(|(_, info)| {
+        let is_victim = info.usage == SuperblockUse::Full && !info.evacuating;
+        is_victim && u64::from(info.valid_slots) < slots(info.mode)
     });
-    let room = free + gives - takes >= (QLC + TORN + taken) as i64;
-    beyond && (room || !has_garbage)
+    let headroom = free + gives - takes >= (QLC + TORN + taken) as i64;
+    beyond && (headroom || !has_garbage)
 }
 
-fn expected(drive: &Drive, has_plan: bool, to: CellMode, taken: u64) -> Result<(), Refused> {
+fn expected(drive: &Drive, has_plan: bool, to: CellMode, taken: u64) -> Result<(), CopyRefused> {
     match leaves_over_provisioning(drive, to) {
-        false => Err(Refused::OverProvisioning),
-        true if !has_plan => Err(Refused::Capacity),
+        false => Err(CopyRefused::OverProvisioning),
+        true if !has_plan => Err(CopyRefused::Capacity),
         true if leaves_reserve(drive, taken) => Ok(()),
-        true => Err(Refused::Reserve),
+        true => Err(CopyRefused::Reserve),
     }
 }
 
@@ -142,8 +142,8 @@ fn model_a_superblock_changes_its_mode_where_capacity_and_reserve_allow() {
                 assert_eq!(may, expected, "seed {seed}: {to:?}, {taken} slots taken");
                 found[match may {
                     Ok(()) => 0,
-                    Err(Refused::OverProvisioning) => 1,
-                    Err(Refused::Reserve) => 2,
+                    Err(CopyRefused::OverProvisioning) => 1,
+                    Err(CopyRefused::Reserve) => 2,
                     Err(_) => 3,
                 }] += 1;
             }
@@ -167,18 +167,18 @@ fn model_a_disturbed_superblock_waits_for_its_mode() {
         let setup = setup(CellMode::Qlc, geometry(16), 1_000);
         let refresh = AnyRefresh::new("read-count", &setup, &values).expect("a scheme");
         drive.relocate.most_senses = refresh.most_senses();
-        let mut row = *drive.lower.store.shared.blocks.row(SuperblockId(1));
-        row.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(30).below(3) as usize];
+        let mut info = *drive.lower.store.shared.blocks.info(SuperblockId(1));
+        info.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(30).below(3) as usize];
         let limit = 120_000;
-        row.reads = limit + limit / 8 + s.at(31).below(4) - 2;
-        row.valid_slots = s.at(32).below(3) as u32;
-        let allowed = row.mode != CellMode::Qlc && leaves_over_provisioning(&drive, row.mode);
-        let expected = allowed && row.valid_slots > 0 && row.reads < limit + limit / 8;
+        info.reads = limit + limit / 8 + s.at(31).below(4) - 2;
+        info.valid_slots = s.at(32).below(3) as u32;
+        let allowed = info.mode != CellMode::Qlc && leaves_over_provisioning(&drive, info.mode);
+        let expected = allowed && info.valid_slots > 0 && info.reads < limit + limit / 8;
         let store = &drive.lower.store;
         let found = drive
             .relocate
-            .waits_for_its_mode(&row, &store.place, &store.shared);
-        assert_eq!(found, expected, "seed {seed}: {row:?}");
+            .waits_for_its_mode(&info, &store.place, &store.shared);
+        assert_eq!(found, expected, "seed {seed}: {info:?}");
         *(if found { &mut waits } else { &mut goes }) += 1;
     }
     assert!(waits > 20 && goes > 100, "{waits} {goes}");
@@ -194,7 +194,7 @@ fn model_an_emptied_superblock_goes_to_the_stream_that_waits() {
         let mut drive = drawn("hotness", s);
         let block = SuperblockId(1);
         let store = &mut drive.lower.store;
-        store.shared.blocks.row_mut(block).valid_slots = 0;
+        store.shared.blocks.info_mut(block).valid_slots = 0;
         let to = [CellMode::Slc, CellMode::Tlc][s.at(20).below(2) as usize];
         let is_wanted = s.at(21).below(4) > 0;
         if is_wanted {
@@ -237,7 +237,7 @@ fn model_a_superblock_stays_for_a_page_that_is_still_to_be_read() {
         let block = SuperblockId(5);
         let mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(0).below(3) as usize];
         let store = &mut drive.lower.store;
-        store.shared.blocks.row_mut(block).mode = mode;
+        store.shared.blocks.info_mut(block).mode = mode;
         let mut ports = Silent::default();
         let mut future = FutureBuilder::new(1_000);
         let mut stays = false;

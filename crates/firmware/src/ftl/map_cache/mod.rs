@@ -1,7 +1,7 @@
-//! The pager: the map cache of a drive whose memory does not hold the whole map (after DFTL, Gupta, Kim and
+//! The map cache of a drive whose memory does not hold the whole map (after DFTL, Gupta, Kim and
 //! Urgaonkar, ASPLOS 2009; it caches whole pages, as TPFTL and the FTL of SPDK do, not single entries).
 //!
-//! [`super::Map`] knows the slot of each logical page at all times. The pager decides what a lookup costs.
+//! [`super::Map`] knows the slot of each logical page at all times. The map cache decides what a lookup costs.
 //! The map is cut into map pages. All of them lie on flash, where the directory says. Some are also in
 //! memory, replaced by segmented LRU.
 //!
@@ -48,7 +48,7 @@ const FEWEST: u32 = 8;
 
 /// The map cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Pager {
+pub(crate) struct MapCache {
     cache: Cache,
     /// Map pages that have changes in memory but are not in memory themselves.
     changed: PageSet,
@@ -64,18 +64,18 @@ pub(crate) struct Pager {
     stalled: VecDeque<CommandId>,
 }
 
-impl Pager {
+impl MapCache {
     /// A cache of `cached` map pages of the map described by `directory`; none if the whole map is in memory.
-    pub(crate) fn new(cached: u32, directory: &Directory, max_commands: u32) -> Pager {
+    pub(crate) fn new(cached: u32, directory: &Directory, max_commands: u32) -> MapCache {
         let on = directory.is_on();
         let cached = if on { cached.max(FEWEST) } else { 0 };
         let commands = if on { max_commands as usize } else { 0 };
-        Pager {
+        MapCache {
             cache: Cache::new(cached),
             changed: PageSet::new(directory.len()),
             changed_most: cached / 4,
-            fetches_left: Pager::fetches(cached),
-            merges_left: Pager::merges(cached),
+            fetches_left: MapCache::fetches(cached),
+            merges_left: MapCache::merges(cached),
             next_waiter: alloc::vec![NONE; commands].into_boxed_slice(),
             waits_since: alloc::vec![None; commands].into_boxed_slice(),
             stalled: VecDeque::with_capacity(commands),
@@ -93,7 +93,7 @@ impl Pager {
     pub(crate) fn is_on(&self) -> bool {
         self.cache.len() > 0
     }
-    /// Number of jobs the pager needs.
+    /// Number of jobs the map cache needs.
     pub(crate) fn jobs(&self) -> u32 {
         self.fetches_left + self.merges_left
     }
@@ -159,7 +159,7 @@ impl Pager {
     /// Power was cut. What was dumped stays: changed map pages, and changes without their page. Returns the
     /// number of map pages dumped; the changes of one page count as one.
     pub(crate) fn cut(&mut self) -> u32 {
-        let Pager {
+        let MapCache {
             cache,
             changed,
             changed_most: _,
@@ -178,8 +178,8 @@ impl Pager {
             mark
         });
         dumped += changed.len();
-        *fetches_left = Pager::fetches(cache.len());
-        *merges_left = Pager::merges(cache.len());
+        *fetches_left = MapCache::fetches(cache.len());
+        *merges_left = MapCache::merges(cache.len());
         waits_since.fill(None);
         stalled.clear();
         dumped

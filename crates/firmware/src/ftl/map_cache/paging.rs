@@ -2,7 +2,7 @@
 
 use firstread_core::{Arena, Buf, CommandId, Ns, Ppa, Priority, Wait};
 
-use super::Pager;
+use super::MapCache;
 use crate::cache::NONE;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{Item, Why};
@@ -10,7 +10,7 @@ use crate::observe::{Counters, SuperblockUse};
 use crate::schedule::Purpose;
 use crate::shared::Out;
 
-impl Pager {
+impl MapCache {
     /// Whether the map entry of page `lpn` is in memory. If not, command `id` waits and is resumed once it
     /// is.
     #[inline(always)] // If the whole map is in memory, this costs one test.
@@ -146,8 +146,8 @@ impl Pager {
         let changed = self.changed.remove(page);
         self.cache.set_mark(e, changed);
         let codewords = store.shared.config.geometry.codewords_per_slot();
-        let (at, row_slot) = store.shared.row_of(ppa);
-        let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
+        let (at, mp_page_slot) = store.shared.mp_page_of(ppa);
+        let wanted = (u64::MAX >> (64 - codewords)) << (mp_page_slot * codewords);
         let purpose = Purpose::MapRead {
             page,
             first_waiter: NONE,
@@ -204,7 +204,7 @@ impl Pager {
     }
 
     /// The map page that `job` reads has been decoded. Returns the first command that waits for it, if any;
-    /// [`Pager::goes_on`] returns the others one by one.
+    /// [`MapCache::goes_on`] returns the others one by one.
     pub(crate) fn map_read<M: Arena>(
         &mut self,
         now: Ns,
@@ -225,9 +225,9 @@ impl Pager {
         };
         store.shared.counters.front.map_retries += step as u64;
         let codewords = store.shared.config.geometry.codewords_per_slot();
-        let row_slot = store.shared.jobs[job].asked_slot(codewords);
+        let mp_page_slot = store.shared.jobs[job].asked_slot(codewords);
         if ok {
-            let buf: Buf = store.shared.jobs.buffer(job).slot(row_slot);
+            let buf: Buf = store.shared.jobs.buffer(job).slot(mp_page_slot);
             ports.map_out(store.table.directory.lpn(page), buf);
         } else {
             store.shared.counters.front.map_lost += 1;
@@ -359,6 +359,6 @@ impl Pager {
 /// The slot from which map page `page` must be read. None if it was never written or is in the write buffer.
 fn flash_place_of<M>(page: u32, store: &FlashStore<M>) -> Option<Ppa> {
     let ppa = store.table.directory.place_of(page)?;
-    let open = store.shared.blocks.row(ppa.block()).usage == SuperblockUse::Open;
+    let open = store.shared.blocks.info(ppa.block()).usage == SuperblockUse::Open;
     (!open || store.place.buffered(ppa, &store.shared).is_none()).then_some(ppa)
 }

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use firstread_core::{CommandId, Lpn, Ns, Ppa, Stream, SuperblockId};
 
-use super::Pager;
+use super::MapCache;
 use crate::ftl::tests::{Drive, Silent, drive};
 
 /// Logical pages whose entries share a map page.
@@ -33,7 +33,7 @@ fn model_a_trim_drops_the_map_pages_that_it_empties_and_no_other() {
     ] {
         let mut drive = paged(&mut Silent::default());
         let lower = &mut drive.lower;
-        lower.pager.clear(first, end, &mut lower.store);
+        lower.map_cache.clear(first, end, &mut lower.store);
         for page in 0..12 {
             let lies = lower.store.table.directory.place_of(page).is_some();
             assert_eq!(
@@ -42,8 +42,8 @@ fn model_a_trim_drops_the_map_pages_that_it_empties_and_no_other() {
                 "page {page} of {first}..{end}"
             );
         }
-        assert_eq!(lower.pager.pages_changed(), kept, "{first}..{end}");
-        let valid = lower.store.shared.blocks.row(SuperblockId(0)).valid_slots;
+        assert_eq!(lower.map_cache.pages_changed(), kept, "{first}..{end}");
+        let valid = lower.store.shared.blocks.info(SuperblockId(0)).valid_slots;
         assert_eq!(valid, 12 - emptied.len() as u32, "{first}..{end}");
     }
 }
@@ -55,10 +55,10 @@ fn sequence_read_ahead_leaves_a_map_read_to_commands() {
     let mut ports = Silent::default();
     let mut drive = paged(&mut ports);
     let lower = &mut drive.lower;
-    let (pager, store) = (&mut lower.pager, &mut lower.store);
-    let reads = pager.fetches_left;
+    let (map_cache, store) = (&mut lower.map_cache, &mut lower.store);
+    let reads = map_cache.fetches_left;
     for page in 0..8 {
-        assert!(!pager.map_ahead(Ns::ZERO, page * ENTRIES, store, &mut ports));
+        assert!(!map_cache.map_ahead(Ns::ZERO, page * ENTRIES, store, &mut ports));
     }
     assert_eq!(
         store.shared.counters.front.map_reads,
@@ -66,15 +66,15 @@ fn sequence_read_ahead_leaves_a_map_read_to_commands() {
         "ahead"
     );
     // Asked for again, a page that is on its way takes no second read.
-    assert!(!pager.map_ahead(Ns::ZERO, 0, store, &mut ports));
+    assert!(!map_cache.map_ahead(Ns::ZERO, 0, store, &mut ports));
     let (id, lpn) = (CommandId(3), 9 * ENTRIES);
-    assert!(!pager.map_ready(Ns::ZERO, id, lpn, store, &mut ports));
+    assert!(!map_cache.map_ready(Ns::ZERO, id, lpn, store, &mut ports));
     assert_eq!(store.shared.counters.front.map_reads, u64::from(reads));
-    assert_eq!(pager.stalled(), 0, "the command has its read at once");
+    assert_eq!(map_cache.stalled(), 0, "the command has its read at once");
     let lpn = 10 * ENTRIES;
-    assert!(!pager.map_ready(Ns::ZERO, CommandId(4), lpn, store, &mut ports));
-    assert_eq!(pager.stalled(), 1, "the next one waits for a read");
-    assert_eq!(pager.next_stalled(), None);
+    assert!(!map_cache.map_ready(Ns::ZERO, CommandId(4), lpn, store, &mut ports));
+    assert_eq!(map_cache.stalled(), 1, "the next one waits for a read");
+    assert_eq!(map_cache.next_stalled(), None);
 }
 
 /// A map page that could not be read while it was moved is rebuilt in memory, and written again with its entries.
@@ -83,11 +83,11 @@ fn sequence_a_map_page_that_is_lost_is_written_again() {
     let mut drive = paged(&mut Silent::default());
     let lower = &mut drive.lower;
     let lpn = Lpn(lower.store.table.directory.capacity() + 5);
-    lower.pager.lose(lpn, &mut lower.store);
+    lower.map_cache.lose(lpn, &mut lower.store);
     assert_eq!(lower.store.table.directory.place_of(5), None);
-    assert_eq!(lower.pager.pages_changed(), 1);
+    assert_eq!(lower.map_cache.pages_changed(), 1);
     assert_eq!(lower.store.shared.counters.front.map_lost, 1);
-    assert_eq!(lower.pager.changed.next(), Some(5));
+    assert_eq!(lower.map_cache.changed.next(), Some(5));
 }
 
 /// A power cut takes the memory in which it stood where map pages lie. Which of them lie nowhere is in the journal:
@@ -120,8 +120,8 @@ fn formula_reads_of_map_pages_leave_most_of_the_cache() {
         (128, 64, 8),
         (5000, 64, 8),
     ] {
-        assert_eq!(Pager::fetches(cached), fetches, "{cached} pages");
-        assert_eq!(Pager::merges(cached), merges, "{cached} pages");
+        assert_eq!(MapCache::fetches(cached), fetches, "{cached} pages");
+        assert_eq!(MapCache::merges(cached), merges, "{cached} pages");
     }
 }
 
@@ -135,7 +135,7 @@ fn model_commands_hit_or_miss_once() {
         let mut ports = Silent::default();
         let mut drive = paged(&mut ports);
         let lower = &mut drive.lower;
-        let (pager, store) = (&mut lower.pager, &mut lower.store);
+        let (map_cache, store) = (&mut lower.map_cache, &mut lower.store);
         let (mut hits, mut misses) = (0, 0);
         for i in 0..200u64 {
             let draw = s.at(i);
@@ -143,8 +143,8 @@ fn model_commands_hit_or_miss_once() {
             // Two commands ask for the page.
             let mut waiting = Vec::new();
             for id in [3, 5].map(CommandId) {
-                pager.forget_map_wait(id);
-                match pager.map_ready(Ns(i), id, page * ENTRIES + 7, store, &mut ports) {
+                map_cache.forget_map_wait(id);
+                match map_cache.map_ready(Ns(i), id, page * ENTRIES + 7, store, &mut ports) {
                     true => hits += 1,
                     false => {
                         misses += 1;
@@ -153,21 +153,22 @@ fn model_commands_hit_or_miss_once() {
                 }
             }
             if !waiting.is_empty() {
-                let e = pager.cache.find(page).expect("it is coming");
-                let job = pager.cache.coming(e).expect("it is coming");
+                let e = map_cache.cache.find(page).expect("it is coming");
+                let job = map_cache.cache.coming(e).expect("it is coming");
                 let is_read = draw.at(1).below(4) > 0;
-                let mut next = pager.map_read(Ns(i), job, is_read, store, &mut ports);
+                let mut next = map_cache.map_read(Ns(i), job, is_read, store, &mut ports);
                 let mut went_on = Vec::new();
                 while let Some(id) = next {
-                    next = pager.goes_on(Ns(i), id, &mut ports);
-                    let is_there = pager.map_ready(Ns(i), id, page * ENTRIES, store, &mut ports);
+                    next = map_cache.goes_on(Ns(i), id, &mut ports);
+                    let is_there =
+                        map_cache.map_ready(Ns(i), id, page * ENTRIES, store, &mut ports);
                     assert!(is_there, "seed {seed}, step {i}");
                     went_on.push(id);
                 }
                 assert_eq!(went_on, waiting, "seed {seed}, step {i}");
-                assert_eq!(pager.cache.mark(e), !is_read, "seed {seed}, step {i}");
+                assert_eq!(map_cache.cache.mark(e), !is_read, "seed {seed}, step {i}");
                 // Nothing of it is to be written when it is replaced.
-                pager.cache.set_mark(e, false);
+                map_cache.cache.set_mark(e, false);
                 *(if is_read { &mut read } else { &mut lost }) += 1;
             }
             let front = &store.shared.counters.front;
@@ -177,7 +178,7 @@ fn model_commands_hit_or_miss_once() {
                 "seed {seed}, {i}"
             );
         }
-        assert_eq!(pager.stalled(), 0);
+        assert_eq!(map_cache.stalled(), 0);
     }
     assert!(read > 100 && lost > 100, "{read} read, {lost} lost");
 }
@@ -187,15 +188,15 @@ fn model_commands_hit_or_miss_once() {
 fn formula_changes_without_their_page_are_a_quarter_of_the_cache() {
     for cached in [8, 12, 20, 40] {
         let directory = &drive(128, 64 * ENTRIES, cached).lower.store.table.directory;
-        let mut pager = Pager::new(cached, directory, 8);
+        let mut map_cache = MapCache::new(cached, directory, 8);
         for pages in 0..16 {
-            assert_eq!(pager.pages_changed(), pages);
+            assert_eq!(map_cache.pages_changed(), pages);
             assert_eq!(
-                pager.is_crowded(),
+                map_cache.is_crowded(),
                 pages > cached / 4,
                 "{pages} of {cached}"
             );
-            pager.change(Lpn(u64::from(pages) * ENTRIES), directory);
+            map_cache.change(Lpn(u64::from(pages) * ENTRIES), directory);
         }
     }
 }

@@ -3,7 +3,7 @@
 /// Why a page that the host has read is not copied: not promoted, or not refreshed. What is refused is counted and
 /// forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
+pub enum CopyRefused {
     /// The host has read a part of the page alone, so the rest of its data is not at hand.
     Part,
     /// No superblock is free. If the stream has a mode of its own, one is looked for.
@@ -29,39 +29,39 @@ pub enum Refused {
     Demand,
 }
 
-impl Refused {
+impl CopyRefused {
     /// Number of reasons.
     pub const COUNT: usize = 11;
 
     /// All reasons, in the order of the counter.
-    pub const ALL: [Refused; Refused::COUNT] = [
-        Refused::Part,
-        Refused::NoSuperblock,
-        Refused::Buffer,
-        Refused::Rewrites,
-        Refused::Map,
-        Refused::OverProvisioning,
-        Refused::Reserve,
-        Refused::Capacity,
-        Refused::Rate,
-        Refused::Backlog,
-        Refused::Demand,
+    pub const ALL: [CopyRefused; CopyRefused::COUNT] = [
+        CopyRefused::Part,
+        CopyRefused::NoSuperblock,
+        CopyRefused::Buffer,
+        CopyRefused::Rewrites,
+        CopyRefused::Map,
+        CopyRefused::OverProvisioning,
+        CopyRefused::Reserve,
+        CopyRefused::Capacity,
+        CopyRefused::Rate,
+        CopyRefused::Backlog,
+        CopyRefused::Demand,
     ];
 
     /// Key of the reason in results.
     pub const fn name(self) -> &'static str {
         match self {
-            Refused::Part => "part_of_a_page",
-            Refused::NoSuperblock => "no_superblock",
-            Refused::Buffer => "buffer",
-            Refused::Rewrites => "rewrites",
-            Refused::Map => "map",
-            Refused::OverProvisioning => "over_provisioning",
-            Refused::Reserve => "reserve",
-            Refused::Capacity => "capacity",
-            Refused::Rate => "rate",
-            Refused::Backlog => "backlog",
-            Refused::Demand => "demand",
+            CopyRefused::Part => "part_of_a_page",
+            CopyRefused::NoSuperblock => "no_superblock",
+            CopyRefused::Buffer => "buffer",
+            CopyRefused::Rewrites => "rewrites",
+            CopyRefused::Map => "map",
+            CopyRefused::OverProvisioning => "over_provisioning",
+            CopyRefused::Reserve => "reserve",
+            CopyRefused::Capacity => "capacity",
+            CopyRefused::Rate => "rate",
+            CopyRefused::Backlog => "backlog",
+            CopyRefused::Demand => "demand",
         }
     }
 }
