@@ -405,8 +405,11 @@ mod tests {
     #[cfg(unix)]
     fn sequence_what_ended_processes_left_is_removed() {
         let folder = Folder::new("left");
+        // It must not hold the test's output open where the test fails.
         let mut child = std::process::Command::new("sleep")
-            .arg("600")
+            .arg("60")
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
         let living = format!("a{PARTIAL}{}", child.id());
@@ -426,6 +429,10 @@ mod tests {
             .unwrap();
         let two_days_ago = std::time::SystemTime::now() - 2 * LEFT_BEHIND;
         file.set_modified(two_days_ago).unwrap();
+        // Not old yet.
+        let file = File::options().write(true).open(folder.0.join(&of_first));
+        let hours_ago = std::time::SystemTime::now() - Duration::from_secs(20 * 3600);
+        file.unwrap().set_modified(hours_ago).unwrap();
         let stay = |kept: &[&String]| {
             let mut names: Vec<String> = kept.iter().map(ToString::to_string).collect();
             names.extend(others.clone());

@@ -499,6 +499,28 @@ mod tests {
     }
 
     #[test]
+    fn formula_a_trace_has_the_speed_that_it_was_given() {
+        let file = format!("firstread-input-speed-{}.csv", std::process::id());
+        let file = std::env::temp_dir().join(file);
+        let msr = "128166372003061629,hm,1,Read,2088960,4096,24931\n";
+        std::fs::write(&file, msr).unwrap();
+        let traces = [(None, 1.0), (Some(2.5), 2.5)].map(|(given, speed)| {
+            let args = TraceArgs {
+                speed: given,
+                ..TraceArgs::default()
+            };
+            (Input::open_as(file.to_str().unwrap(), &args), speed)
+        });
+        std::fs::remove_file(&file).unwrap();
+        for (input, speed) in traces {
+            let Ok(Input::Trace(trace)) = input else {
+                panic!("it is a trace");
+            };
+            assert_eq!(trace.speed(), speed);
+        }
+    }
+
+    #[test]
     fn does_every_example_parse() {
         for example in EXAMPLES {
             let workload = fio::parse(example.name, example.text).unwrap();

@@ -54,7 +54,7 @@ const RULES: &[Rule] = &[Rule {
     of: entry_of_host,
 }];
 
-/// `Placement::host_may_enter_low` of the firmware: a flush waits for the stream of the host alone.
+/// `Placement::has_one_choice` of the firmware: a flush waits for the stream of the host alone.
 fn entry_of_host(drive: &DriveProfile, choice: &SchemeChoice) -> Option<SwitchedOff> {
     let value = match drive.dram.write_cache {
         WriteCache::Protected => return None,

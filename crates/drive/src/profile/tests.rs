@@ -210,7 +210,7 @@ fn smoke_every_shipped_drive_loads() {
 /// Drives that stand for products have what products have; test drives and emulators have the baseline of an
 /// axis. A drive that is neither fails here, so that its schemes are decided.
 #[test]
-fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
+fn formula_products_have_the_schemes_of_products_and_test_drives_the_baselines() {
     use firstread_firmware::policy::AXES;
     const AXES_DECIDED: [&str; 5] = ["suspend", "wear", "read_recovery", "gc_victim", "refresh"];
     const PRODUCT: [&str; 5] = [

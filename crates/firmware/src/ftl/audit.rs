@@ -1,9 +1,15 @@
 //! Audit: every slot has one owner, and the counts add up.
 //!
-//! Verifies that no two logical pages lie at one slot; that each superblock has as many valid slots as the
-//! map points at; that no page lies in a superblock without data; that free superblocks, their slots, pins
-//! and physical slots agree with the superblock table; that each superblock names its pool, and the stream that fills it; that
-//! the index of superblocks has what their records say; and that there are as many moves and programs as jobs for them. It does not verify the data: the drive's payload does that on every read.
+//! The audit verifies that
+//!
+//! - no two logical pages lie at one slot, and no page lies in a superblock without data;
+//! - each superblock has as many valid slots as the map points at;
+//! - counts of free superblocks, of their slots, of pins and of physical slots agree with the superblock table;
+//! - each superblock names its pool, and the stream that fills it;
+//! - the index of superblocks agrees with their records;
+//! - there are as many moves and programs as jobs for them.
+//!
+//! The audit does not verify the data: the drive's payload does that on every read.
 
 use alloc::vec;
 
@@ -14,7 +20,7 @@ use crate::flash_store::FlashStore;
 use crate::observe::SuperblockUse;
 use crate::schedule::Purpose;
 
-/// An inconsistency.
+/// What the audit has found wrong, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inconsistency {
     /// Two logical pages lie at one slot.

@@ -49,7 +49,7 @@ pub struct Recovery {
     pub dumped_slots: u64,
     /// Dumped map pages. The changes of a page that was not in memory count as one.
     pub dumped_map_pages: u32,
-    /// Total bytes dumped.
+    /// Bytes dumped at the power cut: slots of the write buffers, and map pages.
     pub dumped_bytes: u64,
     /// Superblocks whose contents were read.
     pub superblocks: u32,

@@ -27,7 +27,7 @@ pub(crate) type Drive = Firmware<&'static mut [u8]>;
 /// Slots of a superblock.
 pub(crate) const SLOTS: u32 = 64;
 
-/// The flash.
+/// Flash that records operations and answers nothing.
 #[derive(Default)]
 pub(crate) struct Silent {
     pub(crate) issued: Vec<FlashOp>,
@@ -75,7 +75,7 @@ pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
     drive_with(superblocks, capacity, map_cache, ("", ""))
 }
 
-/// The same with a scheme by the name of its axis and its own; all others are the nulls.
+/// The same with a scheme by the name of its axis and its own; all others are the baselines.
 pub(crate) fn drive_with(
     superblocks: u32,
     capacity: u64,

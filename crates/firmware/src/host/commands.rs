@@ -11,13 +11,13 @@ use super::merges::{self, Merges};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
     pub(super) command: HostCommand,
-    /// First logical page.
+    /// First logical page that the command touches, in whole or in part.
     pub(super) first: u64,
     /// Number of logical pages it touches.
     pub(super) slots: u32,
     /// Number of slots handled so far.
     pub(super) done: u32,
-    /// Jobs in flight.
+    /// Jobs in flight that the command waits for.
     pub(super) pending: u32,
     pub(super) status: Status,
     /// The merges of its first and last slot, if it writes them in part and their old version is read from

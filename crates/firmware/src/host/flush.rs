@@ -24,7 +24,6 @@ impl Host {
         }
     }
 
-    /// See [`Host::complete_safe`].
     #[cold]
     fn complete_waiting<M: Arena>(&mut self, store: &FlashStore<M>, ports: &mut impl Out) {
         let place = &store.place;
@@ -59,7 +58,6 @@ impl Host {
         self.durable.any_waits() && self.pad_while_paced(now, store, ports)
     }
 
-    /// See [`Host::pad_for_waiting`].
     #[cold]
     fn pad_while_paced<M: Arena>(
         &mut self,
@@ -70,6 +68,7 @@ impl Host {
         let merges = &self.commands.merges;
         let (others, are_read) = (merges.used(), merges.reading > 0);
         loop {
+            // While another wordline of the host is programmed, commands that arrive may still share this one.
             if !store.place.host_only_fills() {
                 return false;
             }

@@ -141,7 +141,8 @@ impl Host {
         let keeps = self.read_cache.keeps()
             && matches!(store.shared.jobs[job].purpose, Purpose::SharedRead);
         let codewords = store.shared.layout.codewords_per_slot();
-        // In order of arrival.
+        // Waiters are linked from the latest to the first, so that to join needs no walk along the list. They are served
+        // in the order of arrival, so the list is reversed here.
         let mut next = NO_JOB;
         let mut last = core::mem::replace(&mut store.shared.jobs[job].joined, NO_JOB);
         while last != NO_JOB {

@@ -32,7 +32,7 @@ pub(super) enum Kept {
     Read(Buf),
     /// Being read from flash, under this merge.
     Coming(u32),
-    /// Uncorrectable.
+    /// Uncorrectable on flash: the write fails.
     Lost,
     /// Still on flash: the write has to wait before it may read them.
     Waits(Wait),

@@ -36,13 +36,13 @@ pub(super) struct Merge {
     next: u32,
 }
 
-/// All merges.
+/// The merges of a drive, found by logical page.
 #[derive(Clone, Debug)]
 pub(crate) struct Merges {
     pub(super) pool: Box<[Merge]>,
     free: u32,
     used: u32,
-    /// Those that are being read.
+    /// Number of merges whose read is in flight.
     pub(super) reading: u32,
     lists: Box<[u32; LISTS]>,
     /// Per command: the command that waits behind it.

@@ -53,7 +53,7 @@ pub(crate) struct Host {
 /// What remains to be done for a command that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Submitted {
-    /// Nothing.
+    /// The command is answered, or waits for reads that have begun.
     Nothing,
     /// Continue the write or trim now.
     Writes,

@@ -20,7 +20,7 @@ pub(crate) struct MpPages {
 }
 
 impl MpPages {
-    /// For `jobs` jobs.
+    /// A table without reads, for job numbers below `jobs`.
     pub(crate) fn new(jobs: u32) -> MpPages {
         assert!(jobs < JOB, "{jobs} jobs are more than an entry can name");
         MpPages {

@@ -58,10 +58,11 @@ impl Host {
             let end = end.min(lower.store.table.directory.reach(lpn));
             let run = lower.store.table.map.lookup(Lpn(lpn), (end - lpn) as u32);
             let Some(ppa) = run.ppa else {
-                // These pages hold no data.
+                // Pages without data need no read.
                 lpn += run.pages as u64;
                 continue;
             };
+            // A page in the write buffer is read from there without a sense: there is nothing to gain.
             if lower.store.shared.blocks.info(ppa.block()).usage == SuperblockUse::Open
                 && lower.store.buffered(ppa).is_some()
             {

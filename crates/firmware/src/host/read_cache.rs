@@ -16,7 +16,7 @@ use crate::cache::Cache;
 use crate::ftl::REGION_PAGES;
 use crate::observe::FrontEndCounters;
 
-/// The cache.
+/// Entries by logical page, each with a slot buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadCache {
     pub(super) cache: Cache,
@@ -24,7 +24,7 @@ pub(crate) struct ReadCache {
     first: Buf,
     /// Whether slots read by the host are kept, or only slots read ahead.
     keeps: bool,
-    /// Number of entries in each map region, so that a trim skips regions without entries.
+    /// Number of entries in each map region, so that a trim skips regions without entries. A region has 4,096 pages.
     in_region: Box<[u16]>,
 }
 
@@ -108,6 +108,7 @@ impl ReadCache {
         }
         self.cache.arrive(e);
         self.cache.set_mark(e, unused);
+        // Memory for read-ahead alone: a slot that a command has used is the first to make room for others.
         if !unused && !self.keeps {
             self.cache.retire(e);
         }

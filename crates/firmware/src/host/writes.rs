@@ -17,7 +17,7 @@ use crate::shared::{Out, Shared};
 /// How far a write or trim got.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Progress {
-    /// It is complete.
+    /// The command has ended, well or with an error.
     Ended,
     /// It waits for a read: of the old version of a slot, or of a map page.
     Waiting,
@@ -127,6 +127,7 @@ impl Host {
         }
         let lpn = command.first + command.done as u64;
         let end = end_of(&command.command, &store.shared);
+        // A trim that empties a whole map region needs no old entry, so it does not wait for the map page.
         let empties = command.command.op == HostOp::Trim && empties_region(lpn, end, &store.table);
         if !empties && !lower.map_cache.map_ready(now, id, lpn, store, ports) {
             self.commands.leave_queue(id, ports);

@@ -18,7 +18,7 @@ use super::superblock::{SuperblockInfo, SuperblockUse};
 /// How full a superblock is: ordered by the share of its slots that are valid.
 #[derive(Clone, Copy, Debug)]
 pub struct Filled {
-    /// Valid slots.
+    /// Slots whose data the map points at.
     pub valid: u32,
     /// All slots, at least one.
     pub slots: u32,
@@ -75,9 +75,8 @@ impl Eq for Filled {}
 /// Which superblocks a search finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Among {
-    /// All at rest.
     All,
-    /// Those at rest that hold map pages.
+    /// Only superblocks that hold map pages.
     Map,
 }
 

@@ -1,5 +1,5 @@
-//! An index of superblocks by wear: the least and the most worn that are free, the least worn at rest, and the most worn of
-//! all that are not retired. Of superblocks that are worn alike, the one of the lowest number is found.
+//! An index of superblocks by wear: the least and the most worn that are free, the least worn at rest, and the most
+//! worn of all that are not retired. Of superblocks that are worn alike, the one of the lowest number is found.
 
 use core::ops::Range;
 
@@ -9,13 +9,13 @@ use super::superblock::{SuperblockInfo, SuperblockUse};
 /// The index of the superblocks of a region: P/E cycles by superblock, in the order of their numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ByWear {
-    /// Those that are free.
+    /// Free superblocks, the least worn first.
     free: Groups<u32>,
-    /// Those that are free, the most worn first.
+    /// Free superblocks, the most worn first.
     free_worn: Groups<u32>,
-    /// Those that are full and whose data are not being moved.
+    /// Superblocks that are full and whose data are not being moved, the least worn first.
     at_rest: Groups<u32>,
-    /// Those that are not retired, the most worn first.
+    /// Superblocks that are not retired, the most worn first.
     in_use_worn: Groups<u32>,
 }
 

@@ -30,7 +30,7 @@ pub enum CopyRefused {
 }
 
 impl CopyRefused {
-    /// Number of reasons.
+    /// Bins of a counter with one bin for each reason.
     pub const COUNT: usize = 11;
 
     /// All reasons, in the order of the counter.

@@ -9,7 +9,7 @@ use super::who::OWNERS;
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Bytes of the host.
@@ -43,9 +43,9 @@ pub enum Unit {
 pub struct Counter {
     /// Name of the field.
     pub name: &'static str,
-    /// What it counts.
+    /// Unit of the count.
     pub unit: Unit,
-    /// What is counted.
+    /// Documentation of the field, which the reference shows.
     pub doc: &'static str,
 }
 
@@ -217,7 +217,7 @@ counters! {
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into
         /// one of the same mode.
         slots_demoted: Slots,
-        /// Slots written into a region that axis `area` declares, by the way of entry, in the order of the axis.
+        /// Slots written into a region that axis `area` declares, by the way of entry, in the order of `Entry::ALL`.
         slots_entered[ENTRY_WAYS]: Slots,
         /// Slots that belong in a region that axis `area` declares and were not written there, by reason, in the order of
         /// [`CopyRefused::ALL`].

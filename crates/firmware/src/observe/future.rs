@@ -52,7 +52,7 @@ struct Told {
 struct Page {
     /// Index of its current version in `reads`.
     version: u32,
-    /// Versions after that.
+    /// Versions that will be written after the current one.
     later: u32,
     /// Reads told of all versions up to the current one, less those that have come: negative if reads have come that
     /// were told of later versions.
@@ -60,7 +60,7 @@ struct Page {
 }
 
 impl Future {
-    /// Nothing is known.
+    /// The future of a drive without an oracle: nothing is known.
     pub const fn none() -> Future {
         Future(None)
     }

@@ -1,5 +1,5 @@
-//! Places in a row and what each holds, with the least of each group of neighbours: what comes first is found without looking
-//! at all of them. Eight neighbours are a group, eight groups are a group of the next level, and so on.
+//! Places in a row and what each holds, with the least of each group of neighbours: what comes first is found without
+//! looking at all of them. Eight neighbours are a group, eight groups are a group of the next level, and so on.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -9,9 +9,9 @@ use core::ops::Range;
 const FANOUT: usize = 1 << FANOUT_BITS;
 const FANOUT_BITS: usize = 3;
 
-/// What a place can hold.
+/// A value that a place can hold.
 pub(super) trait Held: Ord + Copy {
-    /// Nothing, which comes after all else.
+    /// The value of an empty place, which comes after all others.
     const NONE: Self;
 }
 
@@ -60,7 +60,7 @@ impl<T: Held> Groups<T> {
                 least = least.min(*of);
             }
             let known = &mut self.least[self.levels[level] + group];
-            // Then nothing changes in the levels above.
+            // The group's least is as before, so nothing changes in the levels above.
             if *known == least {
                 return;
             }
@@ -73,9 +73,9 @@ impl<T: Held> Groups<T> {
         &self.least
     }
 
-    /// The key that comes first. `key` is that of what a place holds, and none if it is not to be found. `bound` is one that none
-    /// of the keys of a group comes before, of the least that a place of the group holds and of its first place. It may be
-    /// none where none of them is to be found.
+    /// The key that comes first. `key` is that of what a place holds, and none if it is not to be found. `bound` is one
+    /// that none of the keys of a group comes before, of the least that a place of the group holds and of its first
+    /// place. It may be none where none of them is to be found.
     pub(super) fn first<K: Ord + Copy>(
         &self,
         bound: impl Fn(T, usize) -> Option<K>,

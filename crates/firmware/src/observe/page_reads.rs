@@ -5,7 +5,7 @@ use firstread_core::{CellMode, Levels, Ns, PageAddr, SenseMode, SpareErrors};
 /// What is known of the multi-plane page about to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadCtx {
-    /// Current time.
+    /// Simulated time at which this is known, in nanoseconds.
     pub now: Ns,
     /// Address of the page.
     pub at: PageAddr,
@@ -22,7 +22,7 @@ pub struct ReadCtx {
 pub struct Outcome {
     /// Codewords that were wanted: bit `plane * codewords_per_page + codeword`.
     pub wanted: u64,
-    /// Codewords that failed.
+    /// Codewords of `wanted` that the decoder could not correct.
     pub failed: u64,
     /// Largest number of bits corrected in one codeword.
     pub max_errors: u16,
@@ -35,14 +35,14 @@ pub struct Outcome {
     pub spare: SpareErrors,
 }
 
-/// A background read.
+/// A read that no command waits for: a scheme of the read levels asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The multi-plane page.
+    /// The multi-plane page to be sensed.
     pub at: PageAddr,
     /// Planes to sense, one bit each. All codewords of their pages are wanted.
     pub planes: u8,
-    /// Read levels.
+    /// Read levels of the sense, on all of these planes.
     pub levels: Levels,
     /// `Hard`, or a ones-count.
     pub mode: SenseMode,
@@ -57,7 +57,7 @@ pub enum ProbeResult {
     Ones {
         /// Cells that conduct at the level.
         count: u32,
-        /// Cells sensed.
+        /// Cells that were sensed, on all planes.
         cells: u32,
     },
 }

@@ -4,8 +4,8 @@ use core::ops::Range;
 
 use firstread_core::SuperblockId;
 
-/// A region, by the index of its row. A region has an instance of its own of the schemes of axes `wear` and `gc_victim`,
-/// which see its superblocks alone.
+/// A region, by the index of its row. A region has an instance of its own of the schemes of axes `wear` and
+/// `gc_victim`, which see its superblocks alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegionId(pub u8);
 
@@ -37,13 +37,13 @@ pub struct RegionRow {
     pub free_after_fill: Option<u32>,
 }
 
-/// How the superblocks of a drive are divided into regions. It follows from numbers of superblocks alone, so a power cut
-/// leaves nothing of it.
+/// How the superblocks of a drive are divided into regions. The division follows from the numbers of superblocks alone,
+/// so a power cut dumps nothing of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Regions {
-    /// The first superblock of each region. What is behind the last region begins behind the last superblock.
+    /// The first superblock of each region. Entries behind the last region are the number of superblocks.
     first: [u32; MOST_REGIONS],
-    /// Number of superblocks.
+    /// Superblocks of the drive, where the last region ends.
     blocks: u32,
 }
 

@@ -11,11 +11,11 @@ use super::who::StreamId;
 pub enum SuperblockUse {
     /// Erased, ready to be opened.
     Free,
-    /// Being programmed.
+    /// A stream fills it, or programs of it are still in flight.
     Open,
-    /// Fully programmed.
+    /// Nothing more will be programmed in it: cleaning may choose it.
     Full,
-    /// Being erased.
+    /// Some of its dies have not erased their part yet.
     Erasing,
     /// Retired after a failed program or erase.
     Bad,

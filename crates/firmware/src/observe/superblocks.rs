@@ -13,12 +13,12 @@ use super::regions::{MOST_REGIONS, RegionId, Regions};
 use super::superblock::{PoolId, SuperblockInfo, SuperblockUse};
 use super::who::ModeSet;
 
-/// What superblocks hold, each in its cell mode.
+/// The slots of all superblocks, each in its cell mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PhysicalCapacity {
     /// Slots of all superblocks that are not retired.
     pub slots: u64,
-    /// Slots that they hold less than in the mode that they started in.
+    /// Slots fewer than if all these superblocks were in the mode in which they started.
     pub lost_slots: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct SuperblockView<'a> {
 }
 
 impl<'a> SuperblockView<'a> {
-    /// Number of superblocks.
+    /// Superblocks of the view, in every state.
     pub fn len(&self) -> u32 {
         self.infos.len() as u32
     }
@@ -41,7 +41,7 @@ impl<'a> SuperblockView<'a> {
     pub fn is_empty(&self) -> bool {
         self.infos.is_empty()
     }
-    /// The `i`-th superblock.
+    /// Superblock `i` of the view, counted from zero.
     pub fn nth(&self, i: u32) -> SuperblockId {
         SuperblockId(self.first + i)
     }
@@ -65,7 +65,7 @@ impl<'a> SuperblockView<'a> {
     fn index(&self) -> &'a Index {
         self.index.expect("a scheme chooses in a region")
     }
-    /// Those at rest.
+    /// The index of the superblocks at rest, as of its last update.
     pub(crate) fn at_rest(&self) -> &'a AtRest {
         self.index().at_rest()
     }
@@ -156,8 +156,8 @@ impl SuperblockTable {
         self.indexes = indexes(regions);
     }
 
-    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their capacity. The regions stay: those of
-    /// `dumped` may be of another scheme of axis `area`.
+    /// Takes over the superblocks of `dumped`, a table of as many, and what is known of their capacity. The regions
+    /// stay as they are: `dumped` may have the regions of another scheme of axis `area`.
     pub(crate) fn take_over(&mut self, dumped: SuperblockTable) {
         (self.infos, self.worst) = (dumped.infos, dumped.worst);
         (0..self.len()).for_each(|block| self.mark(block));
@@ -247,7 +247,7 @@ impl SuperblockTable {
         }
     }
 
-    /// Number of superblocks.
+    /// Superblocks of the drive, retired ones included.
     pub fn len(&self) -> u32 {
         self.infos.len() as u32
     }
@@ -312,8 +312,8 @@ impl SuperblockTable {
             self.indexes[region.index()].update(infos, geometry);
         }
     }
-    /// Whether the index, once it is updated, has what the records say. For tests: in time and memory proportional to the
-    /// number of superblocks.
+    /// Whether the index, once it is updated, has what the records say. For tests: in time and memory proportional to
+    /// the number of superblocks.
     pub(crate) fn index_agrees(&self, geometry: &Geometry) -> bool {
         let (mut updated, mut anew) = (self.clone(), self.clone());
         anew.divide(self.regions);

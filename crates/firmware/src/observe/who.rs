@@ -4,8 +4,8 @@ use firstread_core::CellMode;
 
 use super::regions::RegionId;
 
-/// A write stream of a drive, by the index of its row. Each stream fills a superblock of its own, so that data of similar
-/// age share a superblock.
+/// A write stream of a drive, by the index of its row. Each stream fills a superblock of its own, so that data of
+/// similar age share a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StreamId(pub(crate) u8);
 
@@ -19,24 +19,25 @@ impl StreamId {
 /// Who fills a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Writer {
-    /// The host.
+    /// The host alone, with the writes that no declared region takes.
     Host,
     /// Relocation, with data that it moves: the rest of the stream's superblock is headroom.
     Mover,
-    /// Copies of pages that the host has read, and all data of a region that a scheme declares.
+    /// Whoever finds a slot, and nobody waits for one: copies of pages that the host has read, and all data of a region that a
+    /// scheme declares, the host's among them.
     Copy,
-    /// The map.
+    /// The map cache, and relocation with map pages that it moves.
     Map,
 }
 
-/// What a stream takes.
+/// The pages that a stream takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StreamUse {
-    /// What the host writes.
+    /// Pages that the host writes.
     Host,
     /// Data that move, where no scheme says otherwise.
     Moved,
-    /// Map pages.
+    /// Map pages, written back or moved.
     Map,
     /// Pages copied into a cell mode after a host read. Superblocks in this mode are opened for the stream alone.
     Promoted(CellMode),
@@ -56,7 +57,7 @@ pub enum StreamUse {
 pub struct StreamRow {
     /// Key of the stream in results.
     pub name: &'static str,
-    /// What it takes.
+    /// Pages that the stream is for: placement finds the stream by them.
     pub takes: StreamUse,
 }
 
@@ -73,7 +74,7 @@ impl StreamRow {
         },
     ];
 
-    /// That of a drive whose map lies on flash.
+    /// The stream of the map, on a drive whose map lies on flash.
     pub(crate) const OF_MAP: &'static StreamRow = &StreamRow {
         name: "map",
         takes: StreamUse::Map,
@@ -137,17 +138,17 @@ impl ModeSet {
         self.0 == 0
     }
 
-    /// All other modes.
+    /// The modes that are not in the set.
     pub fn complement(self) -> ModeSet {
         ModeSet(!self.0)
     }
 
-    /// Adds `mode`.
+    /// Puts `mode` into the set, where it may be already.
     pub fn add(&mut self, mode: CellMode) {
         self.0 |= 1 << mode as u8;
     }
 
-    /// Removes `mode`.
+    /// Takes `mode` out of the set, if it is there.
     pub fn remove(&mut self, mode: CellMode) {
         self.0 &= !(1 << mode as u8);
     }
@@ -169,9 +170,9 @@ impl FromIterator<CellMode> for ModeSet {
 /// The owner of a move: what the data are moved for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
-    /// Garbage collection.
+    /// Garbage collection, for the host or within a declared region.
     Gc,
-    /// Wear leveling.
+    /// Wear leveling, of the superblock that its scheme calls cold.
     Wear,
     /// A change of cell mode.
     Convert,
@@ -191,11 +192,11 @@ pub enum Owner {
     MakeRoom,
 }
 
-/// Number of owners.
+/// Bins of a counter with one bin for each owner.
 pub const OWNERS: usize = 10;
 
 impl Owner {
-    /// All owners.
+    /// Every owner, in the order of the counters by owner.
     pub const ALL: [Owner; OWNERS] = [
         Owner::Gc,
         Owner::Wear,

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(read("years=365d"), Ok(Until::Years(1.0)));
         assert_eq!(read(" full"), Ok(Until::Full));
         for text in [
-            "", "lost", "bad=0", "bad=101%", "bytes=x", "bytes=0", "years=-1", "fulll",
+            "", "lost", "bad=0", "bad=101%", "bytes=x", "bytes=0", "years=-1", "years=0", "fulll",
         ] {
             assert!(read(text).is_err(), "{text}");
         }

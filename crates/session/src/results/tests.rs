@@ -86,6 +86,18 @@ fn formula_write_buffers_of_streams_add_up() {
     assert_eq!(result["firstread"].get("write_buffer"), None);
 }
 
+/// The slowest requests are at least one, and the shares of what they waited for make a whole.
+#[test]
+fn formula_the_tail_has_requests_and_shares() {
+    let (setup, outcome) = short_run("bench-4g", &[], READS);
+    let result = result(&setup, &outcome, false);
+    let of = |key: &str| &result["firstread"][key];
+    assert!(of("tail_requests").as_u64().unwrap() >= 1);
+    let shares = of("tail").as_object().unwrap().values();
+    let all: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
+    assert!((all - 1.0).abs() < 1e-9, "{all}");
+}
+
 /// What an option of the drive switches off of a scheme stands in a result's notes.
 #[test]
 fn formula_notes_name_what_is_switched_off() {

@@ -26,7 +26,7 @@ impl Estimate {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
         let half = (n > 1).then(|| {
-            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+            let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
             let degrees = (n - 1) as f64;
             student(P95, degrees) * (squares / degrees / n as f64).sqrt()
         });

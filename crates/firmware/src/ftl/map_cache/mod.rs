@@ -46,7 +46,7 @@ const MERGES: u32 = 8;
 /// Minimum number of map pages in the cache.
 const FEWEST: u32 = 8;
 
-/// The map cache.
+/// Which map pages are in memory, which have changes, and which commands wait for one.
 #[derive(Clone, Debug)]
 pub(crate) struct MapCache {
     cache: Cache,

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 
-/// The set.
 #[derive(Clone, Debug)]
 pub(crate) struct PageSet {
     words: Box<[u64]>,
@@ -31,7 +30,6 @@ impl PageSet {
         self.len
     }
 
-    /// Inserts `page`.
     pub(crate) fn insert(&mut self, page: u32) {
         let (word, bit) = (page as usize / 64, 1 << (page % 64));
         self.len += (self.words[word] & bit == 0) as u32;

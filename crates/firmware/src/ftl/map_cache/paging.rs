@@ -87,6 +87,7 @@ impl MapCache {
                 true
             }
             Some(ppa) => {
+                // The last map read is left to commands: no command waits for this one.
                 if self.fetches_left > 1 {
                     self.fetches_left -= 1;
                     self.start_map_read(now, page, ppa, Priority::ReadAhead, store, ports);

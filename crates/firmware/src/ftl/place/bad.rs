@@ -17,7 +17,7 @@ pub(crate) struct BadBlocks {
     spares: Box<[u32]>,
     /// Failed blocks in superblocks that are in use.
     failed: Vec<(SuperblockId, DieId)>,
-    /// Capacity of `failed`.
+    /// Most entries of `failed`: the room that the list has reserved may differ in a clone of the drive.
     most_failed: usize,
 }
 

@@ -1,7 +1,7 @@
 //! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe order. Each
-//! die's part is programmed as soon as it is complete, all pages of the wordline at once. The slot buffers of a
-//! wordline over all dies are those of a *superwordline*. The streams of every drive have superwordlines of their own; those that schemes declare
-//! share some (`streams`).
+//! die's part is programmed as soon as it is complete, all pages of the wordline at once. A wordline over
+//! all dies is a *superwordline*. The streams of every drive have slot buffers for superwordlines of their own; those
+//! that schemes declare share some (`streams`).
 //!
 //! `host/durable.rs` says when data in the buffer are safe from power loss.
 
@@ -11,10 +11,10 @@ use firstread_core::{
     Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa, SuperblockId,
 };
 
-/// Wordlines (over all dies) in the buffer: one being filled, the others being programmed.
+/// Superwordlines in the buffer: one being filled, the others being programmed.
 pub(crate) const SUPERWORDLINES: usize = 3;
 
-/// A wordline over all dies of the open superblock.
+/// A superwordline of the open superblock.
 #[derive(Clone, Debug)]
 struct OpenSuperwordline {
     block: SuperblockId,
@@ -26,7 +26,7 @@ struct OpenSuperwordline {
     number: u64,
     die_done: Box<[bool]>,
     in_use: bool,
-    /// Its slot buffers.
+    /// The first of its slot buffers.
     buffers: Buf,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Allocated {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
     pub(crate) wordline: u16,
-    /// Ring index of the wordline.
+    /// Its index in the ring.
     pub(crate) superwordline: u8,
     /// The die whose part is complete.
     pub(crate) die: Option<DieId>,
@@ -71,7 +71,7 @@ pub(crate) struct Program {
     pub(crate) die: DieId,
     pub(crate) block: SuperblockId,
     pub(crate) wordline: u16,
-    /// Ring index of the wordline.
+    /// Its index in the ring.
     pub(crate) superwordline: u8,
 }
 
@@ -198,7 +198,7 @@ impl WriteBuffer {
         self.filling.is_none() && self.next.is_some() && self.ring.iter().any(|l| !l.in_use)
     }
 
-    /// The wordline that is begun next has its slot buffers in `buffers`.
+    /// The superwordline that is begun next has its slot buffers in `buffers`.
     pub(crate) fn lend(&mut self, buffers: Buf) {
         if let Some(next) = self.ring.iter_mut().find(|l| !l.in_use) {
             next.buffers = buffers;
@@ -271,8 +271,8 @@ impl WriteBuffer {
         is_open.then(|| self.ring_buffer(index).slot(in_superwordline))
     }
 
-    /// `die` has finished with its part of superwordline `superwordline`. Returns true if it was the last die, so that the
-    /// wordline's buffers are free.
+    /// `die` has finished with its part of superwordline `superwordline`. Returns true if it was the last die, so
+    /// that the buffers of the superwordline are free.
     #[inline]
     pub(crate) fn done(&mut self, die: DieId, superwordline: u8) -> bool {
         let superwordline = &mut self.ring[superwordline as usize];

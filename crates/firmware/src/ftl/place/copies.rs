@@ -1,5 +1,5 @@
-//! Slots of declared streams of copies: for pages that are copied because of how they are read, for which nothing waits, and for
-//! pages that stay in such a stream when they move.
+//! Slots of declared streams of copies. Such a stream takes pages that are copied because of how they are read, for
+//! which nothing waits, and pages that stay in the stream when they move.
 
 use firstread_core::{CellMode, Ns, Wait};
 
@@ -29,8 +29,8 @@ impl Placement {
         )
     }
 
-    /// A slot of declared stream `stream`. If the stream has no superblock and its pool is empty, relocation will look for
-    /// one. From a common pool it has a superblock only if cleaning and the host can spare it.
+    /// A slot of declared stream `stream`. If the stream has no superblock and its pool is empty, relocation will look
+    /// for one. From a common pool it has a superblock only if cleaning and the host can spare it.
     #[inline(never)] // Few pages go to such a stream.
     pub(super) fn take_for_copy(
         &mut self,

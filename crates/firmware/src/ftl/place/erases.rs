@@ -1,5 +1,5 @@
-//! The erases of superblocks that are under way. The dies erase their parts of a superblock side by side, each when
-//! it comes to it.
+//! The erases of superblocks that are under way. The dies erase their parts of a superblock side by side, each as soon
+//! as it is free for that.
 //!
 //! Emptied superblocks are erased one at a time. On a drive with pools of other cell modes, as many free superblocks as
 //! there are pools are erased into another mode beside that: no pool waits for another one or for cleaning, and
@@ -20,7 +20,7 @@ struct Erase {
     failed: bool,
 }
 
-/// What the erase was asked for.
+/// Why a superblock is erased.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Erased {
     /// A superblock that relocation has emptied.
@@ -32,9 +32,9 @@ pub(crate) enum Erased {
 /// The erases under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Erases {
-    /// Of the emptied superblock, then of the free ones.
+    /// The erase of the emptied superblock, then those of free ones.
     under_way: [Option<Erase>; MOST_ERASES],
-    /// How many these are.
+    /// Number of erases under way.
     number: u8,
     /// Free superblocks that are erased beside an emptied one, at most.
     beside: u32,
@@ -60,8 +60,10 @@ impl Erases {
     fn place_for(&self, what: Erased) -> Option<usize> {
         let beside = 1..=self.beside as usize;
         match what {
+            // Without pools of other cell modes there is one erase at a time, whatever it is for.
             _ if beside.is_empty() => self.is_empty().then_some(0),
             Erased::Emptied => self.under_way[0].is_none().then_some(0),
+            // Not entry 0, even if it is vacant: cleaning never waits for a change of mode.
             Erased::Free => beside.into_iter().find(|i| self.under_way[*i].is_none()),
         }
     }
@@ -91,7 +93,7 @@ impl Erases {
         self.number += 1;
     }
 
-    /// All erases begin again on `dies` dies.
+    /// After a power cut, all erases begin again on `dies` dies.
     pub(super) fn begin_again(&mut self, dies: u16) {
         for erase in self.under_way.iter_mut().flatten() {
             erase.dies_left = dies;

@@ -11,8 +11,9 @@ use super::{Placement, Programs};
 use crate::observe::StreamId;
 use crate::shared::{Out, Shared};
 
-/// **Choice.** Assumes that there is none: what no declared region takes goes to one stream, which has superwordlines of its own. With several
-/// streams, a scheme is asked here for the stream of each page.
+/// **Choice.** Assumes that there is none: what no declared region takes goes to one stream, which has superwordlines of
+/// its own. A preference of a scheme is a choice before this one, in `target.rs`. With several streams of the host, each
+/// page has one of them here.
 impl Placement {
     /// The stream that a page goes to which the host writes.
     #[inline(always)]

@@ -6,7 +6,8 @@
 //! and how much of the free space a stream may use. Only placement changes the counts of valid slots.
 //!
 //! - `buffer`: the write buffer of a stream.
-//! - `space`: superblocks opened, erased and retired. `pools`: what is free in each part of the drive. `bad`: failed blocks and spares.
+//! - `space`: superblocks opened, erased and retired. `pools`: what is free in each part of the drive. `bad`: failed
+//!   blocks and spares.
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
@@ -121,7 +122,6 @@ impl Placed {
         self.lpn
     }
 
-    /// The slot.
     pub(crate) fn ppa(&self) -> Ppa {
         self.slot.ppa
     }
@@ -281,7 +281,7 @@ impl Placement {
         })
     }
 
-    /// A slot of `stream`, which the host fills.
+    /// A slot of `stream`, which is one of the host's own: it has superwordlines of its own, and writes wait for its superblock.
     #[inline(always)]
     fn take_for_host(
         &mut self,
@@ -408,6 +408,8 @@ impl Placement {
     pub(crate) fn give_map_space(&mut self, now: Ns, shared: &mut Shared) -> bool {
         let slots = self.space.largest_slots;
         let map = self.streams.of_map();
+        // Asked for each page, not only when a superblock is opened: the rest of the map's superblock is headroom, so
+        // each page that the map cache writes takes a slot of it.
         let refuses = self.streams.of(map).refuses();
         let needs_block = matches!(refuses, Some(NoSlot::NeedsBlock));
         let gives = self.can_spare(1, shared)

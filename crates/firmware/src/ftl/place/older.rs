@@ -1,8 +1,9 @@
 //! The older versions that writes of the host have replaced, on a drive whose write cache is volatile.
 //!
-//! A power cut loses what the host has written and no program has finished, and the page is what it was before. So each
-//! slot of the host in a buffer has a record of that, until the slot is programmed; and a superblock with such an older
-//! version is not erased before. Where erasing waits for that alone, the host's wordline is padded, as for a flush.
+//! A power cut loses data of the host that no program has finished. The page then has its older version again. So each
+//! slot of the host in a buffer has a record of where the older version lies, until the slot is programmed. A
+//! superblock with such an older version is not erased before. If nothing else holds up the erase, the host's wordline
+//! is padded, as for a flush.
 //!
 //! Data whose program has failed may have to wait until a superblock is free. They do not keep the superblock of their
 //! older version from being erased: from then on they are dumped, as moved data are. So are data whose older version
@@ -14,7 +15,7 @@ use firstread_core::{Buf, SuperblockId};
 
 use crate::ftl::map;
 
-/// What each slot buffer has replaced, if a power cut loses it.
+/// The older version that the data of each slot buffer have replaced, if a power cut loses these data.
 #[derive(Clone, Debug)]
 pub(super) struct OlderVersions {
     /// No entry where the write cache is not volatile.
@@ -24,7 +25,7 @@ pub(super) struct OlderVersions {
 }
 
 impl OlderVersions {
-    /// Of `slots` slot buffers from `first` on.
+    /// Records for `slots` slot buffers from `first` on.
     pub(super) fn new(slots: u32, first: Buf) -> OlderVersions {
         OlderVersions {
             replaced: alloc::vec![None; slots as usize].into(),
@@ -38,7 +39,7 @@ impl OlderVersions {
         !self.replaced.is_empty()
     }
 
-    /// What the data in `buf` have replaced; none if they are not lost at a power cut.
+    /// The version that the data in `buf` have replaced; none if a power cut does not lose these data.
     pub(super) fn of(&self, buf: Buf) -> Option<map::Mapping> {
         let entry = self.replaced.get((buf.0 - self.first) as usize);
         entry.copied().flatten()

@@ -81,8 +81,8 @@ impl Placement {
         self.program_failed(stream, program, shared, ports)
     }
 
-    /// The write buffer of `stream` no longer needs the part of `die` in superwordline `superwordline`. Returns whether a
-    /// wordline has become free.
+    /// The write buffer of `stream` no longer needs the part of `die` in superwordline `superwordline`. Returns whether
+    /// the superwordline has become free.
     #[inline]
     fn release_part(
         &mut self,
@@ -146,8 +146,8 @@ impl Placement {
         frees
     }
 
-    /// Copies the part of `die` of superwordline `superwordline` from the write buffer of `stream` to the rewrite queue. Returns whether
-    /// the superwordline has become free.
+    /// Copies the part of `die` of superwordline `superwordline` from the write buffer of `stream` to the rewrite
+    /// queue. Returns whether the superwordline has become free.
     pub(super) fn queue_rewrite(
         &mut self,
         stream: StreamId,
@@ -160,7 +160,7 @@ impl Placement {
         let block = buffer.block_of(superwordline);
         shared.blocks.info_mut(block).stripe_broken = true;
         for (ppa, from) in buffer.filled_of(die, superwordline) {
-            // There is nothing of padding, and of what a power cut has lost.
+            // Padding has no data, and a power cut has lost the data of a volatile write cache.
             if ports.buffered(from).is_some() {
                 let to = self.rewrites.take(ppa);
                 ports.copy(from, to);
@@ -181,7 +181,7 @@ impl Placement {
         self.rewrites.next()
     }
 
-    /// That slot has been written again, or is no longer the last version.
+    /// The slot of [`Placement::next_rewrite`] has been written again, or is no longer the last version.
     pub(crate) fn rewrite_done(&mut self, shared: &mut Shared) {
         self.keep_newer_of_rewrite();
         if let Some(block) = self.rewrites.advance() {

@@ -9,18 +9,21 @@ use crate::policy::area::Entry;
 /// What the region that a scheme declares waits for, and what of it the host has filled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RegionState {
-    /// Whether each slot buffer of the write buffers was last filled by the host for this region. A power cut forgets it.
+    /// For each slot buffer, whether the host wrote the page of this region that it was last filled with. A power cut
+    /// loses this.
     of_host: Box<[bool]>,
     /// The first slot buffer.
     first: u32,
-    /// The region has no free superblock, and pages have found none: the way of one that goes first, or else of the last one.
+    /// How the page enters for which room is wanted: a page that goes first, or else the latest page. None if no room
+    /// is wanted.
     pub(super) wants: Option<Entry>,
-    /// Superblocks opened and erased when room was last looked for: for pages that leave one free superblock, and for others.
+    /// Superblocks opened and erased when room was last looked for: for pages that leave one free superblock, and for
+    /// other pages.
     pub(super) looked_at: [(u64, u64); 2],
 }
 
 impl RegionState {
-    /// Of a drive whose write buffers have `slots` slot buffers from `first` on; none are known of a drive with one region.
+    /// For write buffers of `slots` slot buffers from `first` on; `slots` is zero on a drive with one region.
     pub(super) fn new(slots: u32, first: Buf) -> RegionState {
         RegionState {
             of_host: alloc::vec![false; slots as usize].into(),

@@ -1,16 +1,18 @@
-//! Regions: which superblocks a stream opens, and what is kept of them.
+//! Regions: which superblocks a stream opens, and which free superblocks are kept for a stream.
 //!
-//! A region is a range of superblocks that is worn and cleaned by itself. Every drive has its own one, to which the host
-//! writes. A scheme of axis `area` may declare one more, with a stream for the data that it has enter there.
+//! A region is a range of superblocks that is worn and cleaned by itself. Every drive has a region of its own, to which
+//! the host writes. A scheme of axis `area` may declare one more region, with a stream for the data that enter there.
 //!
-//! A region is a preference. Headroom, reserve and the proof that cleaning can finish know no regions. But the free superblocks
-//! of a declared region are kept from what the host, the map and refresh may open, as long as the drive's own region can
-//! hold its own data with the reserve: otherwise they would be taken first, since cleaning makes room for no more than one
-//! superblock. Where the drive's own region is overfull, all free superblocks are for everyone.
+//! A region is a preference. The headroom counts free superblocks of all regions alike, and the proof that cleaning can
+//! finish does not depend on regions (`reserve`). But the free superblocks of a declared region are kept from the host,
+//! the map and refresh, as long as the drive's own region can hold its data with the reserve. Otherwise the host would
+//! take the kept superblocks first, since cleaning makes room for no more than one superblock. If the drive's own
+//! region is overfull, its streams may open them too.
 //!
-//! The stream of a declared region is none of relocation's: its superblock is opened only if after that everything that
-//! has to be left is left, and a slot of it takes no headroom. A page that it cannot take now goes where it would go on a
-//! drive with one region. Only moves wait for its buffer: what is emptied within the region is to stay there.
+//! The stream of a declared region is no stream of relocation. The stream opens a superblock only if the reserve is
+//! left without this superblock, and a slot of an open superblock takes no headroom. A page for which the stream has no
+//! slot goes where it would go on a drive with one region. Only moves wait for the stream's write buffer: data that are
+//! emptied within the region are to stay there.
 
 use firstread_core::{Ns, SuperblockId, Wait};
 
@@ -22,7 +24,7 @@ use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
 impl Placement {
-    /// Superblocks have changed: looks at them anew.
+    /// Superblocks have changed: the scheme of axis `area` looks at them, and which pools are kept is decided anew.
     pub(crate) fn look_at_regions(&mut self, shared: &Shared) {
         if shared.blocks.has_regions() {
             self.area.look(&shared.blocks);
@@ -64,14 +66,15 @@ impl Placement {
         pool.map_or(0, |pool| pool.free)
     }
 
-    /// Whether a superblock of a declared region is being emptied: for room there, which no pace of the host's knows.
+    /// Whether a superblock of a declared region is being emptied, for room there. Its moves go on even if none are
+    /// due: the pace of cleaning follows from what the host needs.
     pub(crate) fn empties_declared(&self, shared: &Shared) -> bool {
         let current = self.relocation.emptying;
         current.is_some_and(|e| shared.blocks.region_of(e.block) != RegionId::MAIN)
     }
 
-    /// Free superblocks that are kept for a region are for everyone, because nothing else can be had. Whether that changes
-    /// anything.
+    /// Releases the kept free superblocks to the streams of other regions, because no other superblock will be free.
+    /// Returns whether any were kept.
     pub(crate) fn release_kept(&mut self) -> bool {
         let mut changes = false;
         for pool in self.space.pools.declared_mut() {
@@ -119,8 +122,8 @@ impl Placement {
         })
     }
 
-    /// Whether `stream` is one of moves, which find no slot in the drive's own region: not even in the superblock of
-    /// another stream.
+    /// Whether `stream` is a stream of moves, and no stream of moves has a slot left. The free superblocks of the
+    /// drive's own region are asked for first.
     fn has_to_go_elsewhere(&self, stream: StreamId) -> bool {
         let is_of_mover = self.streams.row(stream).writer() == Writer::Mover;
         is_of_mover && self.left_for_moves() == 0
@@ -178,7 +181,8 @@ impl Placement {
         taken
     }
 
-    /// Whether a page leaves a free superblock of the declared region to pages of other ways, if it takes a slot there now.
+    /// Whether a page leaves a free superblock of the declared region to pages of other ways, if it takes a slot there
+    /// now.
     fn leaves_one_free(&self) -> bool {
         let region = RegionId::DECLARED;
         let stream = self.streams.that_takes(StreamUse::Region(region));
@@ -192,8 +196,8 @@ impl Placement {
         }
     }
 
-    /// Whether the stream of `region` may have another superblock: cleaning keeps its reserve, and what the host may open
-    /// does not become less.
+    /// Whether the stream of `region` may have another superblock: cleaning keeps its reserve, and what the host may
+    /// open does not become less.
     pub(super) fn can_open_in(&self, region: RegionId, shared: &Shared) -> bool {
         match self.keeps(region) {
             true => {
@@ -210,8 +214,8 @@ impl Placement {
         self.region.wants.is_some()
     }
 
-    /// Whether room is to be made in the declared region now, and whether for pages that may take the last free superblock.
-    /// Asked once for each change of superblocks.
+    /// Whether room is to be made in the declared region now, and whether for pages that may take the last free
+    /// superblock. Asked once for each change of superblocks.
     pub(crate) fn begin_to_make_room(&mut self, shared: &Shared) -> Option<bool> {
         let is_urgent = !self.region.wants.take()?.leaves_one_free();
         let at = (self.space.opened(), shared.counters.erases);

@@ -7,7 +7,7 @@ use firstread_core::{CellMode, SuperblockId, Wait};
 
 use crate::observe::{ModeSet, Owner};
 
-/// Due moves are counted in slots divided by this.
+/// Fractions of a slot in which due moves are counted: the pace may be less than one move for each host slot.
 const PER_SLOT: i64 = 256;
 
 /// A superblock that is being emptied, or will be.

@@ -1,46 +1,67 @@
 //! The reserve: space kept so that cleaning can always finish.
 //!
-//! Moved data go to free superblocks and to the rest of the superblocks that relocation fills: this is the
-//! **headroom** for moves. Emptying a superblock of `n` slots with `v` valid ones takes `v` slots of headroom and
-//! gives back `n`. So the headroom never shrinks, provided that it is one superblock large to begin with and that
-//! nothing else takes from it. What else takes headroom:
+//! # Headroom
 //!
-//! - The host and the map cache open a superblock only if two things are left when the current victim has
-//!   been emptied: headroom for one superblock, and headroom for what one power cut can tear. A power cut tears the
-//!   part of a wordline that each die programs, and that part is written again.
-//! - Single-page moves, and superblocks that shrink or are retired, take more than they give back. Their headroom
+//! Moved data go to the free superblocks of common pools, and to the rest of the superblocks that relocation fills. The
+//! slots there are the **headroom** for moves. Emptying a superblock of `n` slots with `v` valid ones takes `v` slots
+//! of headroom and gives back `n`. So the headroom never shrinks, provided that it is one superblock at the beginning
+//! and that nothing but cleaning takes slots from it. Five others do:
+//!
+//! - **The host and the map cache** open superblocks. Either may open one only if two things are left once the current
+//!   victim has been emptied: headroom for one superblock, and headroom for what one power cut can tear. A power cut
+//!   tears the part of a wordline that each die programs, and that part is written again.
+//! - **Single-page moves, and superblocks that shrink or are retired,** take more than they give back. Their headroom
 //!   is reserved before they begin, so that nothing else takes it.
-//! - A power cut and a failed program take headroom for the data they tear. Host writes then wait until cleaning
-//!   has refilled the reserve.
-//! - Further power cuts before that, or more failures than there are spare superblocks, may take the headroom
-//!   that the current victim needs. Then emptying stops, and the superblock that gains most is cleaned first,
-//!   whatever the scheme chooses. If there is no other headroom, moved data go to the rest of the host's
-//!   superblock, and the host waits. If that is not enough either, the drive has reached its end of life and
-//!   takes no more writes.
+//! - **A power cut or a failed program** takes headroom for the data that it tears. Host writes then wait until
+//!   cleaning has refilled the reserve.
+//! - **A declared stream of copies** that fills superblocks of a common pool opens one only if the same two things are
+//!   left without this superblock, even if there is no garbage now: the pages that it copies leave garbage where they
+//!   lay. A slot of its open superblock takes no headroom, because the whole superblock was taken from the headroom
+//!   when it was opened.
+//! - **A superblock that was read too often while open** is closed before it is full. The rest of the superblock is
+//!   garbage from then on. If relocation fills the superblock, its rest was headroom: the superblock is closed only if
+//!   the same two things are left without this rest.
 //!
-//! - A declared stream of copies that fills superblocks of a common pool opens one only if after that all of the above is
-//!   left, whether or not there is garbage now: its pages leave garbage where they lay. A slot of the superblock that
-//!   it has open takes no headroom, since that was paid for when the superblock was opened. The capacity counts this
-//!   superblock as an empty one ([`super::StreamPlan::kept_slots`]), as it does those of the host and of the map:
-//!   so the superblocks that are full hold garbage as soon as too few are free. As the very last resort, moved data go
-//!   to the rest of it.
-//! - An open superblock that was read too often is closed before it is full. The rest of it is garbage from then on.
-//!   Of a superblock that relocation fills, that rest was headroom: it is closed only if what has to be left is left
-//!   without it.
+//! # Streams
 //!
-//! Relocation has separate streams for data, for map pages, and for the cold data and the pages read often of wear leveling
-//! (if its scheme declares them), but they share the headroom: if no superblock is free, pages of one stream go to the superblock of
-//! another. What the open superblocks of these streams hold cannot be cleaned before they are full. So the capacity
-//! counts one superblock for each ([`super::StreamPlan::kept_slots`]): then the superblocks that are full hold garbage
-//! as soon as the headroom is short.
+//! Relocation has separate streams for data, for map pages, and for the cold data and the pages read often of wear
+//! leveling (if its scheme declares them). These streams share the headroom: if no superblock is free, pages of one
+//! stream go to the superblock of another.
 //!
-//! A cell mode with a pool of its own has no part in the headroom: its free superblocks are opened for its stream
-//! alone. A superblock of the pool gives back a whole superblock of the drive's own mode when it has been
-//! emptied, more than it holds. Data that a scheme puts into the pool leave garbage in a common pool and take
-//! no headroom. A superblock changes to the mode of a pool only if the headroom stays large enough without it, and if
-//! the slots left hold the capacity; the capacity counts the open and the free superblock of each pool as
-//! empty ([`super::StreamPlan::kept_slots`]). As the very last resort, moved data go to the rest of an open
-//! superblock of a pool too.
+//! An open superblock cannot be cleaned before it is full. So the capacity counts one superblock as empty for each
+//! stream, of the host and of relocation as well as declared ones ([`super::RESERVE`],
+//! [`super::StreamPlan::kept_slots`]). Then the full superblocks hold garbage as soon as the headroom is short.
+//!
+//! # Pools
+//!
+//! Each superblock belongs to one pool (`pools`). The kind of a pool says what it lends to moves:
+//!
+//! - **A common pool** lends all of its free superblocks: they are headroom. It does not matter in which region they
+//!   lie.
+//! - **A kept pool** is a common pool whose free superblocks are kept for the stream of its region (`regions`). Its
+//!   free superblocks are headroom, too. But the pool lends them to moves alone, and only when the drive's own region
+//!   has no free superblock and no stream of moves has a slot left. The host, the map cache and refresh may open none
+//!   of them, and the space that the host may have is computed without them. The stream of the region opens one only if
+//!   headroom for one superblock and for a power cut is left without it. When nothing can be cleaned and something
+//!   waits for a superblock, the pool is released ([`Placement::release_kept`]).
+//! - **A pool of one cell mode** lends none of its free superblocks: they are opened for its stream alone, and are no
+//!   headroom. Pages that are copied into the pool take no headroom, and leave garbage where they lay. When a
+//!   superblock of the pool is cleaned, it is erased into the drive's own mode. So it gives back the slots that a
+//!   superblock has in that mode, which are more than it had in the mode of the pool. The capacity counts one open and
+//!   one free superblock of each such pool as empty.
+//!
+//! A pool of one mode **wants** a superblock if its stream has found none. The pool gets a superblock of the drive's
+//! own mode, which is erased into the mode of the pool: one that garbage collection has just emptied, or else a free
+//! one. This is allowed only if the headroom stays large enough without the superblock, and if the slots left hold the
+//! capacity. A declared region that wants room gets none from other pools: a superblock of its own is emptied.
+//!
+//! # Last resort
+//!
+//! Further power cuts before the reserve is refilled, or more failures than there are spare superblocks, may take the
+//! headroom that the current victim needs. Then emptying stops, and the superblock that gains most is cleaned first,
+//! whatever the scheme chooses. If there is no other headroom, moved data go to the rest of the open superblock of the
+//! host, of a declared stream of copies, or of a pool of one mode, and the host waits. If that is not enough either,
+//! the drive has reached its end of life and takes no more writes.
 
 use firstread_core::{CellMode, SuperblockId, Wait};
 
@@ -50,7 +71,8 @@ use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
 impl Placement {
-    /// Slots available for future moves, once the superblocks being erased are free.
+    /// Slots available for future moves, once the superblocks being erased are free. Negative if a power cut or failed
+    /// programs have torn more than was left: such data ask for no headroom before they take it.
     fn headroom(&self, shared: &Shared) -> i64 {
         let space = &self.space;
         let erasing = match space.erases.is_empty() {
@@ -74,7 +96,7 @@ impl Placement {
         self.streams.left_for_moves()
     }
 
-    /// Of these, slots left in those that all of garbage collection fills while superblocks are free.
+    /// Slots left in the superblocks that garbage collection fills while superblocks are free.
     pub(crate) fn left_for_cleaning(&self) -> u32 {
         self.streams.left_for_cleaning()
     }
@@ -128,8 +150,8 @@ impl Placement {
         self.headroom_to_come(shared) >= kept as i64 + i64::from(slots)
     }
 
-    /// Whether the stream of refreshed pages may open a superblock: cleaning keeps its reserve, and neither the host
-    /// nor the map cache waits for one.
+    /// Whether a stream of copies in the drive's own mode, such as that of refreshed pages, may open a superblock: cleaning keeps
+    /// its reserve, and neither the host nor the map cache waits for one.
     pub(crate) fn can_open_for_refresh(&self, shared: &Shared) -> bool {
         let slots = self.space.largest_slots;
         !self.relocation.superblock_is_wanted()
@@ -217,8 +239,9 @@ impl Placement {
     }
 
     /// What a write has to wait for before it may take a slot of the write buffer; none if it may take one. A partial
-    /// write whose old data have been read (`has_merged`) was paced before that read ([`Placement::waits_before_merge`]). It
-    /// is not paced again, because a job holds these data, and the reads of the host need jobs.
+    /// write whose old data have been read (`has_merged`) was paced before that read
+    /// ([`Placement::waits_before_merge`]). It is not paced again, because a job holds these data, and the reads of the
+    /// host need jobs.
     pub(crate) fn waits_for_cleaning(&mut self, has_merged: bool, shared: &Shared) -> Option<Wait> {
         if !self.rewrites.is_empty() {
             return Some(Wait::Rewrite);
@@ -231,8 +254,8 @@ impl Placement {
 
     /// What a partial write has to wait for before the old data of its slot are read; none if they may be read. The old
     /// data of `others` slots are read for other writes, which will not be paced again: the moves that those writes
-    /// cost count as due. The write waits only for what ends by itself: moves, programs and erases in progress, or, where
-    /// `are_read` is set, reads of old data in flight. The end of each has the blocked writes tried again.
+    /// cost count as due. The write waits only for what ends by itself: moves, programs and erases in progress, or,
+    /// where `are_read` is set, reads of old data in flight. The end of each has the blocked writes tried again.
     pub(crate) fn waits_before_merge(
         &mut self,
         others: u32,
@@ -247,8 +270,8 @@ impl Placement {
     }
 
     /// Whether a write has to wait for due moves, those of the `others` slots among them whose old data `are_read` for
-    /// other writes: [`Placement::waits_before_merge`]. Padding of the wordline that the host fills waits as a partial write
-    /// does, because the `others` slots will take slots of this wordline.
+    /// other writes: [`Placement::waits_before_merge`]. Padding of the wordline that the host fills waits as a partial
+    /// write does, because the `others` slots will take slots of this wordline.
     pub(crate) fn waits_for_moves_after(&mut self, others: u32, are_read: bool) -> bool {
         let reads = others > 0 && are_read && self.relocation.pace.is_behind_after(others);
         reads || self.waits_for_moves(others)
@@ -287,6 +310,8 @@ impl Placement {
 
     /// Slots of free superblocks that the current victim will take beyond what it gives back.
     pub(crate) fn owed_slots(&self, shared: &Shared) -> u64 {
+        // Garbage collection gives back more than it takes, unless its superblock goes to a pool of another mode. Other
+        // evacuations may move more than they give back.
         let owes = self
             .relocation
             .emptying

@@ -17,8 +17,8 @@ use crate::shared::{Out, Shared};
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
 ///
-/// Assumes that the host has one stream. Each further one has a superblock open too: if a scheme declares it, the capacity is
-/// charged this superblock as that of any declared stream (`StreamPlan::kept_slots`).
+/// Assumes that the host has one stream. Each further one has a superblock open too: the capacity is
+/// charged this superblock only where a scheme declares the stream (`StreamPlan::kept_slots`).
 pub const RESERVE: u64 = 3;
 
 /// State of all superblocks together.
@@ -46,7 +46,7 @@ pub(crate) struct Space {
     pub(crate) read_only: bool,
     /// The superblocks being erased.
     pub(crate) erases: Erases,
-    /// Programs in flight.
+    /// Programs queued or running, of all streams.
     pub(crate) programs: u32,
     /// Superblocks with a failed program that have not been emptied yet.
     pub(crate) failed: u32,
@@ -55,8 +55,8 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// The superblocks of `regions`, free and of `slots` slots each, for `capacity` logical pages and at least `least_spare`
-    /// spare slots, with the streams of `plan`.
+    /// The superblocks of `regions`, free and of `slots` slots each, for `capacity` logical pages and at least
+    /// `least_spare` spare slots, with the streams of `plan`.
     pub(crate) fn new(
         regions: &Regions,
         slots: u32,
@@ -119,8 +119,8 @@ impl Space {
         self.opened
     }
 
-    /// Takes over what was dumped, and counts free superblocks in the table `blocks`, where each superblock names its pool
-    /// anew: the table may be of schemes with other pools.
+    /// Takes over what was dumped, and counts free superblocks in the table `blocks`, where each superblock names its
+    /// pool anew: the table may be of schemes with other pools.
     pub(crate) fn recover(
         &mut self,
         opened: u64,
@@ -237,8 +237,8 @@ impl Placement {
     }
 
     /// Open superblock `block` is to be full before its time: no further wordline of it is begun. Returns the stream
-    /// that fills it, whose wordline is to be padded to its end. None if that would take headroom that cleaning needs, or
-    /// if no more of it will be filled anyway.
+    /// that fills it, whose wordline is to be padded to its end. None if that would take headroom that cleaning needs,
+    /// or if no more of it will be filled anyway.
     pub(crate) fn close_early(
         &mut self,
         block: SuperblockId,
@@ -247,6 +247,7 @@ impl Placement {
         let stream = self.streams.filling(block)?;
         let of_mover = self.streams.of_mover().any(|s| s == stream);
         let left = self.streams.of(stream).slots_left();
+        // The rest of a superblock that moves fill is headroom, which closing it loses. The rest of any other is none.
         if !self.leaves_headroom(left * u32::from(of_mover), shared) {
             return None;
         }
@@ -261,6 +262,7 @@ impl Placement {
     pub(crate) fn free_for_conversion(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
         shared.update_index();
         let own = core::iter::once(shared.config.mode).collect();
+        // From the drive's own region alone: pools of cell modes have no superblocks in declared regions.
         self.wear[RegionId::MAIN.index()].open(shared.blocks.in_region(RegionId::MAIN), own, false)
     }
 

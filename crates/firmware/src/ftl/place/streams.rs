@@ -1,14 +1,14 @@
 //! The write buffers of a drive, one per stream.
 //!
 //! Every drive has a stream for writes of the host and one for moves. A drive whose map lies on flash has one
-//! for map pages. Each of these has three superwordlines: a wordline over all dies each, one being filled and the others being
+//! for map pages. Each of these has slot buffers for three superwordlines: one being filled and the others being
 //! programmed. Further streams are declared by schemes, a row each ([`StreamRow`]). A stream whose row names a cell
 //! mode fills superblocks in that mode, from a pool of their own. One whose row names none fills superblocks of the
 //! common pool, as the host does.
 //!
-//! Declared streams share their superwordlines. A superwordline may be filled for as long as nothing is written to its stream, so each
-//! stream can always have one; the two further superwordlines are those of programs that run. So a drive with `n` declared
-//! streams has `n + 2` superwordlines for them, and not `3 n`.
+//! Declared streams share their superwordlines. A superwordline may stay partly filled for as long as nothing is written to
+//! its stream, so each stream can always have one; the two further superwordlines are those of programs that run. So a
+//! drive with `n` declared streams has buffers for `n + 2` superwordlines, and not for `3 n`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ use crate::observe::{
 use crate::policy::DECLARE;
 
 /// Maximum number of streams of a drive: those that every drive has, that of the map, and those that schemes declare. Each
-/// has a superblock open and at least one superwordline of buffers, so drives have few; tables of streams are of this length.
+/// has a superblock open and buffers for at least one superwordline, so drives have few; tables of streams are of this length.
 pub const MOST_STREAMS: usize = 32;
 
 /// Maximum number of superblocks that may be completely filled but not completely programmed.
@@ -127,8 +127,8 @@ impl StreamPlan {
         }
     }
 
-    /// The write buffer of each stream: all superwordlines of a stream that has its own, and the one superwordline that each declared stream
-    /// may always have.
+    /// The write buffer of each stream: all superwordlines of a stream that has its own, and the one that each
+    /// declared stream may always have.
     pub(crate) fn buffers(&self) -> impl Iterator<Item = StreamBuffer> {
         let (own, shared) = self.superwordline_slots();
         self.rows().map(move |(id, row)| {
@@ -332,7 +332,6 @@ impl Streams {
         self.plan.len > self.plan.with_own_superwordlines
     }
 
-    /// All buffers.
     #[inline]
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, WriteBuffer> {
         self.buffers.iter()
@@ -451,7 +450,6 @@ impl Streams {
         self.plan.row(stream)
     }
 
-    /// What `stream` takes.
     #[inline]
     pub(crate) fn takes(&self, stream: StreamId) -> StreamUse {
         self.row(stream).takes

@@ -349,8 +349,8 @@ fn formula_free_superblocks_of_a_declared_region_are_kept() {
     assert!(!place.release_kept(), "they were released before");
 }
 
-/// A write does not wait in vain while free superblocks are kept from the host: they are released when nothing else can
-/// be had.
+/// A write that waits gets a superblock even if all free ones are kept from the host: the kept ones are released when no
+/// other superblock will be free.
 #[test]
 fn formula_a_drive_that_keeps_free_superblocks_is_not_full() {
     let mut drive = at_bound(2);
@@ -533,8 +533,8 @@ fn formula_a_map_page_that_moves_finds_the_headroom() {
     assert!(store.shared.blocks.info(block).holds_map);
 }
 
-/// Declared streams share their superwordlines: one for each stream, and two more. Whoever has superwordlines in use leaves one to each
-/// that has none.
+/// Declared streams share their superwordlines: one for each stream, and two more. Whoever has superwordlines in use
+/// leaves one to each that has none.
 #[test]
 fn formula_declared_streams_share_their_superwordlines() {
     const fn row(takes: StreamUse) -> StreamRow {
@@ -558,8 +558,8 @@ fn formula_declared_streams_share_their_superwordlines() {
         "a stream alone has three"
     );
     assert_eq!(superwordlines(ROWS), 2 * 3 + 5);
-    // What is told of each stream, with what they share, is all that there is: superwordlines as wide as the widest mode among the
-    // declared streams, which the drive's own may be.
+    // What is told of each stream, with what they share, is all that there is: superwordlines as wide as the widest
+    // mode among the declared streams, which the drive's own may be.
     for (mode, map_pages, rows, shared) in [
         (CellMode::Slc, 0, &ROWS[..0], 0),
         (CellMode::Slc, 8, &ROWS[..1], 2),
@@ -732,8 +732,8 @@ fn formula_superblocks_remember_what_they_were_opened_for() {
     );
 }
 
-/// An open superblock is closed before its time where cleaning keeps its headroom: the rest of one that moves fill was headroom, the
-/// rest of the host's was none.
+/// An open superblock is closed before its time where cleaning keeps its headroom: the rest of one that moves fill was
+/// headroom, the rest of the host's was none.
 #[test]
 fn model_an_open_superblock_is_closed_where_its_rest_is_no_headroom() {
     let (mut closed, mut kept) = (0, 0);

@@ -139,9 +139,10 @@ impl Relocate {
         self.wakes()
     }
 
-    /// Into which stream a page that was read is to be copied, if it is. `is_own`: it lies in the drive's own mode. Both schemes see
-    /// every read. A promotion goes before a migration into another region, and that before a refresh.
+    /// The stream into which a page that was read is to be copied, if any. `is_own`: the page lies in the drive's own
+    /// mode. A promotion goes before a migration into another region, and a migration before a refresh.
     fn wants_copy(&mut self, read: &PageRead, is_own: bool, migrates: bool) -> Option<StreamUse> {
+        // Both schemes are asked, even if the answer of one decides: each is to see every read.
         let refreshes = is_own && self.refresh.rewrites(read);
         let promoted = self.cell_mode.after_read(read).map(StreamUse::Promoted);
         let migrated = || (is_own && migrates).then_some(StreamUse::Region(RegionId::DECLARED));

@@ -169,6 +169,8 @@ impl Relocate {
         let waits = is_held || relocation.superblock_is_wanted();
         let space = &place.space;
         if waits && relocation.is_resting() && space.erases.is_empty() && space.programs == 0 {
+            // Kept superblocks are the last to be given up. They come before the end of life, because a drive that still
+            // has free superblocks is not full.
             if place.release_kept() {
                 self.again = true;
             } else if is_held || place.has_garbage(&lower.store.shared) {

@@ -219,6 +219,7 @@ impl Relocate {
         let now = Outlook::default();
         if !self.has_to_clean(store) && map_victim(now, &store.place, &store.shared).is_none() {
             let regions = store.shared.blocks.regions();
+            // The host may not open what is freed in a kept region, so garbage there is no reason to begin early.
             let for_host = regions.filter(|region| !store.place.keeps(*region));
             let gains = for_host.map(|region| self.victims_in(region, now, store).best_gain());
             if gains.max() < Some(self.least_gain(store)) {
@@ -283,6 +284,8 @@ impl Relocate {
         let best = || place.gains(shared).max_by_key(|(_, gain)| *gain);
         let best = || best().map(|(block, _)| block);
         let chosen = Some(chosen).filter(|block| place.fits(valid(block), shared));
+        // While the reserve is short the host waits. The scheme may choose a nearly full superblock, which refills the
+        // reserve slowly, so the one that gains most is cleaned instead.
         let chosen = if store.place.space.is_short && !store.place.can_spare(0, &store.shared) {
             None
         } else {

@@ -11,7 +11,7 @@ use crate::policy::cell_mode::CellModes;
 use crate::schedule::{Job, Purpose};
 use crate::shared::{Out, Shared};
 
-/// Progress in rewriting.
+/// How far the rewrite queue was written again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rewritten {
     /// There is no room for the next slot.
@@ -27,7 +27,7 @@ pub(crate) enum Rewritten {
 pub(crate) enum Arrived {
     /// There is no room for the next slot.
     Blocked,
-    /// Nothing has arrived.
+    /// No move has data that wait to be written.
     Nothing,
     /// A move has ended and its job is free.
     Ended,

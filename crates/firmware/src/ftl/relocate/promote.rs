@@ -148,7 +148,7 @@ impl Relocate {
         let wanted = place.relocation.wanted.first();
         let own = shared.config.mode;
         match wanted {
-            // It was not free before, so no free one is taken.
+            // The superblock was being emptied, so the change takes no free one: hence the 0 below.
             Some(to)
                 if mode == own
                     && shared.blocks.region_of(block) == RegionId::MAIN

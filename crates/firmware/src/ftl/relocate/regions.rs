@@ -1,8 +1,8 @@
 //! Regions: which superblock each of them has cleaned, and how the region that a scheme declares gets room.
 //!
-//! Garbage collection works for the host, whose superblocks are those of the drive's own region, and so asks the instance
-//! of that region. Only if it yields next to nothing beside what another region would yield, or if the drive's own region
-//! is overfull, is a superblock of another region cleaned for the host.
+//! Garbage collection works for the host, whose superblocks are those of the drive's own region, and so asks the
+//! instance of that region. A superblock of another region is cleaned for the host in two cases: if the victim of the
+//! own region yields next to nothing compared with the other one, or if the drive's own region is overfull.
 //!
 //! The declared region is emptied for its own sake when it has no free superblock left: within the region, or into the
 //! drive's own one.
@@ -30,7 +30,8 @@ impl Relocate {
         Victims::new(blocks, &shared.config.geometry, outlook)
     }
 
-    /// What the instance of `region` would clean after `after` others, and the slots that this yields.
+    /// The victim that the instance of `region` would choose after `after` others, and the slots that cleaning it
+    /// yields.
     fn victim_in<M>(
         &self,
         region: RegionId,
@@ -112,8 +113,8 @@ impl Relocate {
         self.again = true;
     }
 
-    /// The superblock of the declared region that is emptied next for room there, unless it has changed since. Like wear
-    /// leveling it gives back what it takes, and waits for the host.
+    /// The superblock of the declared region that is emptied next for room there, unless it has changed since. Like
+    /// wear leveling it gives back what it takes, and waits for the host.
     pub(super) fn next_for_room<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         self.for_room?;
         let store = &mut lower.store;

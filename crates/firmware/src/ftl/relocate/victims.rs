@@ -46,7 +46,7 @@ impl Gc {
         self.consider_wear = consider_wear;
     }
 
-    /// The scheme.
+    /// The scheme's instance for the drive's own region, which cleaning for the host asks.
     pub(super) fn victim(&self) -> &AnyGcVictim {
         &self.victim[RegionId::MAIN.index()]
     }

@@ -17,7 +17,7 @@ const JOB: u32 = 7;
 struct Plain {
     /// Pages used once, or not yet.
     probation: VecDeque<u64>,
-    /// Pages used again.
+    /// Pages used again since they came.
     protected: VecDeque<u64>,
     /// Pages that are being read.
     coming: Vec<u64>,

@@ -17,7 +17,6 @@ impl Access {
         Access(unit << 1 | u64::from(writes))
     }
 
-    /// The unit.
     #[inline]
     pub(super) fn unit(self) -> u64 {
         self.0 >> 1

@@ -8,9 +8,9 @@ const BITS: u32 = 8;
 /// How often the host has read and written a page lately.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PageHeat {
-    /// Reads.
+    /// Host reads, halved with time; stays at the counter's maximum.
     pub reads: u8,
-    /// Writes.
+    /// Host writes, halved with time; stays at the counter's maximum.
     pub writes: u8,
 }
 
@@ -92,7 +92,7 @@ impl Counters {
         kept + more
     }
 
-    /// What `byte` says.
+    /// The two counters of a unit whose byte is `byte`.
     #[inline]
     pub(super) fn heat(&self, byte: u8) -> PageHeat {
         PageHeat {

@@ -26,7 +26,7 @@ pub(super) const AT_BOUND: Param = Param::choice(
 /// superblocks retire.
 const HYSTERESIS: u64 = 100;
 
-/// The phase.
+/// Whether HWA has reached its bound of wear, and what follows.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     /// In thousandths of a cycle.

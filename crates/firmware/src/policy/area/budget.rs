@@ -2,7 +2,6 @@
 
 use firstread_core::params::{Param, Values};
 
-/// The budget.
 pub(super) const BUDGET: Param = Param::number(
     "budget",
     "pages migrated after reads for each 1,000 pages that the host reads from flash or writes, at most",

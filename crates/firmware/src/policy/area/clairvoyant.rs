@@ -27,7 +27,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[LOW_SHARE],
 };
 
-/// The scheme.
+/// What the oracle plans to keep in LWA, and where LWA begins.
 #[derive(Clone, Debug)]
 pub struct Clairvoyant {
     low_from: u32,

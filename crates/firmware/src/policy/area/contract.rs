@@ -120,7 +120,7 @@ pub struct RegionRoom {
 /// What is done to make room in the declared region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MakeRoom {
-    /// Nothing.
+    /// No superblock of the region is emptied now.
     Nothing,
     /// Its victim of garbage collection is emptied within the region.
     Compact,
@@ -192,8 +192,8 @@ pub trait Areas {
         let _ = room;
         MakeRoom::Nothing
     }
-    /// [`MakeRoom::EmptyOldest`] begins: there is such a superblock, and its pages are going to move for
-    /// [`Owner::MakeRoom`].
+    /// [`MakeRoom::EmptyOldest`] is asked for, and there is such a superblock. Its pages move for [`Owner::MakeRoom`], unless the
+    /// superblock changes before its turn.
     fn oldest_leaves(&mut self) {}
 }
 
@@ -206,7 +206,7 @@ pub(super) struct InUse {
 }
 
 impl InUse {
-    /// Those of `blocks`.
+    /// The sums over `blocks`, without retired superblocks.
     pub(super) fn of(blocks: SuperblockView<'_>) -> InUse {
         let infos = blocks.iter().map(|(_, info)| info);
         let in_use = infos.filter(|info| info.usage != SuperblockUse::Bad);
@@ -217,7 +217,7 @@ impl InUse {
         })
     }
 
-    /// Their mean wear, in thousandths of a cycle.
+    /// Mean wear of these superblocks, in thousandths of a cycle.
     pub(super) fn mean_wear_milli(&self) -> u64 {
         let mean = (1000 * self.pe_cycles).checked_div(self.superblocks);
         mean.unwrap_or(0)

@@ -38,5 +38,5 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
+/// DWR, whose threshold of reads depends on the stage of life. FDWR is the same type.
 pub type Differential = Dwr;

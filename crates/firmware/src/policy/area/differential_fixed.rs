@@ -34,5 +34,5 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
+/// FDWR, whose threshold of reads is the same over the whole life. DWR is the same type.
 pub type DifferentialFixed = Dwr;

@@ -8,9 +8,9 @@
 //! - Bound (III-D): once HWA is worn by 80 %, the first write of data goes to HWA and an update to LWA.
 //!
 //! As printed, updates drain LWA into HWA. `balanced` keeps LWA full: data that moved twice without a write of the host
-//! spill to LWA while it is emptier than HWA, garbage in LWA is compacted before anything is returned, pages that are still hot stay
-//! when their superblock is returned, pages enter LWA only within the limit of its wear (`low_wear`), and updates of hot data
-//! only if these are read more than written.
+//! spill to LWA while it is emptier than HWA, garbage in LWA is compacted before anything is returned, pages that are
+//! still hot stay when their superblock is returned, pages enter LWA only within the limit of its wear (`low_wear`), and
+//! updates of hot data only if these are read more than written.
 
 use firstread_core::params::{Param, Values};
 
@@ -27,7 +27,6 @@ use crate::observe::{Owner, PageHeat, RegionId, RegionRow, StreamRow, Superblock
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, ServiceTimes};
 
-/// Which rule.
 pub(super) const RULE: Param = Param::choice(
     "rule",
     "the paper's rule, or one that keeps the low wearing area full, so that a full drive can hold its data",
@@ -49,21 +48,21 @@ pub(super) const SLOWER: Param = Param::number(
     (2000, 1000, 100_000),
 );
 
-/// Entry (a).
+/// Migration (a) of the paper, GC and WL take pages along: on unless it is switched off.
 pub(super) const BY_GC: Param = Param::flag(
     "by_gc",
     "whether GC and WL of the high wearing area take pages that are read often to the low wearing one",
     true,
 );
 
-/// Entry (b).
+/// Migration (b) of the paper, updates of hot pages: on unless it is switched off.
 pub(super) const BY_UPDATE: Param = Param::flag(
     "by_update",
     "whether an update of a page that is read often goes to the low wearing area",
     true,
 );
 
-/// Entry (c).
+/// Migration (c) of the paper, after a read: on unless it is switched off.
 pub(super) const BY_READ: Param = Param::flag(
     "by_read",
     "whether a page is migrated to the low wearing area after a read",

@@ -1,13 +1,13 @@
 //! The limit of LWA's wear, which every way of entry asks.
 //!
-//! DWR bounds the wear of HWA in cycles. Of LWA it says only that it wears less: "a little number of P/E cycles" while HWA has
-//! several hundreds, and hundreds while HWA approaches its bound (section IV-A). It has no limit for what enters, so as printed
-//! there is none. Balanced, pages that are
-//! read or written enter while LWA is worn no more than HWA.
+//! DWR bounds the wear of HWA in cycles. Of LWA the paper says only that it wears less: "a little number of P/E cycles"
+//! while HWA has several hundreds, and hundreds while HWA approaches its bound (section IV-A). The paper has no limit for
+//! what enters, so `as-printed` has none. With `balanced`, pages that are read or written enter while LWA is worn no more
+//! than HWA.
 
 use super::contract::Entry;
 
-/// The limit.
+/// Whether LWA is worn little enough for pages to enter.
 #[derive(Clone, Debug)]
 pub(super) struct LowWear {
     has_limit: bool,

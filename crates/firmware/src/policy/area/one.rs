@@ -16,7 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
+/// A drive without areas: no state, and no question that it answers otherwise than by default.
 #[derive(Clone, Debug)]
 pub struct One;
 

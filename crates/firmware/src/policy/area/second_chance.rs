@@ -1,10 +1,10 @@
-//! A second chance, as a clock gives it: pages of LWA that are still wanted there stay when their superblock is returned. Where half
-//! a superblock of pages stayed, the return gained little, and none stay at the next one.
+//! A second chance, as the clock algorithm gives it: pages of LWA that are still wanted there stay when their superblock
+//! is returned. If half a superblock of pages stayed, the return gained little, and no page stays at the next return.
 
 use super::contract::Entry;
 use crate::observe::Owner;
 
-/// What stayed.
+/// Pages that stayed at the current return, and whether pages stay at all.
 #[derive(Clone, Debug)]
 pub(super) struct SecondChance {
     /// Slots of a superblock.

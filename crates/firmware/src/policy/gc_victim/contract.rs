@@ -138,7 +138,7 @@ impl<'a> Victims<'a> {
 pub enum Law {
     /// The superblock opened longest ago.
     Oldest,
-    /// The emptiest superblock.
+    /// The superblock with the smallest share of valid slots.
     Emptiest,
     /// The superblock with the most free space weighted by age.
     CostBenefit,

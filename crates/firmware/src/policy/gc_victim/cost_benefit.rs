@@ -24,7 +24,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
+/// No state: the superblocks' records tell age and valid slots.
 #[derive(Clone, Debug)]
 pub struct CostBenefit;
 

@@ -30,7 +30,7 @@ pub const SCHEME: Scheme = Scheme {
     }],
 };
 
-/// The scheme.
+/// Superblocks drawn for each victim, and the random stream that draws them.
 #[derive(Clone, Debug)]
 pub struct DChoices {
     d: u64,

@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
+/// No state: the superblocks' records tell when each was opened.
 #[derive(Clone, Debug)]
 pub struct Fifo;
 

@@ -17,7 +17,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
+/// No state: the superblocks' records tell how full each is.
 #[derive(Clone, Debug)]
 pub struct Greedy;
 

@@ -23,7 +23,7 @@ pub const SCHEME: Scheme = Scheme {
 /// Draws tried before the first candidate after the last draw is taken.
 const TRIES: u64 = 16;
 
-/// The scheme.
+/// The random stream of draws. The draw for a victim depends on the seed and the victim's number alone.
 #[derive(Clone, Debug)]
 pub struct Random {
     stream: Stream,

@@ -18,7 +18,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
+/// No state: the superblocks' records tell their wear.
 #[derive(Clone, Debug)]
 pub struct DynamicWearLeveling;
 

@@ -2,8 +2,8 @@
 //!
 //! `open` is called when a superblock is to be opened. `cold` is called at most once after each erase, when
 //! garbage collection is not urgent; what it names is moved into a stream of its own. Both are called once per
-//! superblock, never on the path of a request. `takes_along` is called for each page that moves. A scheme sees the superblocks that it levels, which need not be all of
-//! the drive. Nothing here allocates after `new`.
+//! superblock, never on the path of a request. `takes_along` is called for each page that moves. A scheme sees the
+//! superblocks that it levels, which need not be all of the drive. Nothing here allocates after `new`.
 
 use crate::observe::{ModeSet, PageHeat, StreamRow, SuperblockView};
 use firstread_core::SuperblockId;

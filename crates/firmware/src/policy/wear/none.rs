@@ -18,7 +18,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// The scheme.
+/// No state: the lowest number wins, whatever the wear.
 #[derive(Clone, Debug)]
 pub struct NoWearLeveling;
 

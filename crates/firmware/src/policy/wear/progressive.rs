@@ -33,7 +33,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[START, EVERY],
 };
 
-/// The parameter `start`.
+/// Bar of a new drive, in parts of a thousand of the rated P/E cycles.
 pub(super) const START: Param = Param::number(
     "start",
     "share of the rated P/E cycles that a superblock of a new drive may reach before it rests",
@@ -41,7 +41,7 @@ pub(super) const START: Param = Param::number(
     (750, 1, 1000),
 );
 
-/// The parameter `every`.
+/// Bound on the moves of cold data, in erases for each superblock emptied.
 pub(super) const EVERY: Param = Param::number(
     "every",
     "superblocks erased for each whose cold data move, at least; itself is one of them",
@@ -49,7 +49,7 @@ pub(super) const EVERY: Param = Param::number(
     (2, 2, 1_000_000),
 );
 
-/// The scheme.
+/// The bar, and the erases since cold data last moved.
 #[derive(Clone, Debug)]
 pub struct ProgressiveWearLeveling {
     /// The mode of cold data that move.

@@ -35,7 +35,7 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// The scheme.
+/// `progressive`, with the read heat above which a page gathers with others that are read often.
 #[derive(Clone, Debug)]
 pub struct ProgressiveHot {
     progressive: ProgressiveWearLeveling,

@@ -85,7 +85,7 @@ impl Threshold {
     }
 }
 
-/// The scheme.
+/// The threshold of spread, and the erases since cold data last moved.
 #[derive(Clone, Debug)]
 pub struct StaticWearLeveling {
     threshold: Threshold,

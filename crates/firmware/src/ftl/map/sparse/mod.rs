@@ -12,10 +12,10 @@ use alloc::vec;
 
 use firstread_core::Arena;
 
-/// Pages per region.
+/// Logical pages of a region of the map.
 pub const REGION_PAGES: u64 = 1 << REGION_BITS;
 const REGION_BITS: u32 = 12;
-/// Bits per value.
+/// Bits of a stored value: larger values cannot be stored.
 pub const VALUE_BITS: u32 = 36;
 const VALUE: u64 = (1 << VALUE_BITS) - 1;
 
@@ -76,7 +76,7 @@ pub const fn is_large(pages: u64) -> bool {
 }
 /// The largest block in tables of small drives: 63 entries.
 const SMALL_CLASSES: usize = 6;
-/// No frame.
+/// The end of a list of frames.
 const NONE: u32 = u32::MAX;
 
 /// Where the entries of a region lie, in one word: offset of its block (40 bits), size class (7), a mark, and
@@ -167,7 +167,7 @@ impl<M: Arena> SparseTable<M> {
     pub fn has_room(&self, changes: u32) -> bool {
         self.available >= changes * self.frames_per_change
     }
-    /// The memory.
+    /// The memory that holds the blocks of entries.
     #[inline]
     pub fn memory(&self) -> &M {
         &self.memory
