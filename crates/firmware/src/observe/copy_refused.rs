@@ -23,15 +23,13 @@ pub enum CopyRefused {
     Capacity,
     /// As many pages were promoted as the scheme lets it for those that the host has read.
     Rate,
-    /// As many wordlines of promoted pages wait for programs as the scheme lets them.
-    Backlog,
     /// No superblock is free, and too few pages wait for one to be converted.
     Demand,
 }
 
 impl CopyRefused {
     /// Bins of a counter with one bin for each reason.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 10;
 
     /// All reasons, in the order of the counter.
     pub const ALL: [CopyRefused; CopyRefused::COUNT] = [
@@ -44,7 +42,6 @@ impl CopyRefused {
         CopyRefused::Reserve,
         CopyRefused::Capacity,
         CopyRefused::Rate,
-        CopyRefused::Backlog,
         CopyRefused::Demand,
     ];
 
@@ -60,7 +57,6 @@ impl CopyRefused {
             CopyRefused::Reserve => "reserve",
             CopyRefused::Capacity => "capacity",
             CopyRefused::Rate => "rate",
-            CopyRefused::Backlog => "backlog",
             CopyRefused::Demand => "demand",
         }
     }

@@ -110,25 +110,22 @@ proptest! {
 }
 
 /// Pages go into both modes, the superblocks of these are given back, and their cold pages go back too. A full drive
-/// is overwritten all the while.
+/// is overwritten all the while, but seldom: cleaning would take most superblocks before they have been cold for long.
 #[test]
 fn sequence_pages_are_promoted_and_come_back() {
     let mut all = [0u64; 4];
     for seed in 0..8 {
         let build = drive(28, 5, 2, 100, HOTNESS, seed);
-        let summary = passes(&build.trial(20_000, 0));
+        let mut trial = build.trial(20_000, 0);
+        trial.load.writes = 10;
+        let summary = passes(&trial);
         lives(&build, &summary);
         let c = &summary.counters;
         let [slc, _, tlc, _] = c.slots_promoted;
         let found = [slc, tlc, c.superblocks_given_back, c.slots_demoted];
         all.iter_mut().zip(found).for_each(|(all, n)| *all += n);
     }
-    // Cleaning takes most superblocks before they have been cold for as long as emptying them costs.
-    let [slc, tlc, given_back, demoted] = all;
-    assert!(
-        slc > 100 && tlc > 100 && demoted > 100 && given_back > 0,
-        "{all:?}"
-    );
+    assert!(all.iter().all(|n| *n > 100), "{all:?}");
 }
 
 /// A free superblock is erased into another mode while an emptied one is erased, and a power cut repeats both erases.
@@ -168,7 +165,7 @@ fn sequence_only_the_scheme_fills_its_pools() {
 fn sequence_nothing_is_promoted_where_modes_are_fixed() {
     let summary = passes(&drive(28, 5, 2, 100, 0, 1).trial(5_000, 0));
     assert_eq!(summary.counters.slots_promoted, [0; 4]);
-    assert_eq!(summary.counters.promotions_refused, [0; 11]);
+    assert_eq!(summary.counters.promotions_refused, [0; 10]);
 }
 
 /// Where the newest copy of each page lies, after a power cut, is where it lay before: promotions are not undone.

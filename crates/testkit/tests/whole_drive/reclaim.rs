@@ -139,24 +139,17 @@ fn model_a_superblock_is_converted_for_pages_enough() {
     );
 }
 
-/// Reads of QLC superblocks in parts of a long load, as shares of the reads of the part.
-fn shares_of_qlc(own: &[&str], parts: u64, reads: u64) -> Vec<f64> {
-    let set = settings(
-        &[
-            HOTNESS,
-            &["cells=modelled", "schemes.read_levels=ct-qlc"],
-            own,
-        ]
-        .concat(),
-    );
+/// Reads of QLC superblocks in parts of a long load on a drive that is worn and aged, as shares of the reads of the part. No read
+/// is lost.
+fn shares_of_qlc(name: &str, set: &[&str], parts: u64, reads: u64) -> Vec<f64> {
     let state = DriveState {
         temperature_c: 40.0,
         ..aged(90 * 24, 833)
     };
-    let mut drive = drive(profile("raro-femu", &set), &state, 1);
-    let shares = (0..parts).map(|_| {
+    let mut drive = drive(profile(name, set), &state, 1);
+    let shares = (0..parts).map(|part| {
         let stats = hot_reads(&mut drive, "1.2", reads, 1);
-        assert_eq!(stats.all.read.lost(), 0);
+        assert_eq!(stats.all.read.lost(), 0, "in part {part}");
         let by_mode = &stats.counters.page_reads_by_mode;
         let all: u64 = by_mode.iter().sum();
         println!(
@@ -168,15 +161,20 @@ fn shares_of_qlc(own: &[&str], parts: u64, reads: u64) -> Vec<f64> {
     shares.collect()
 }
 
+/// The emulated drive, on cells and with calibrated levels.
+const ON_CELLS: &[&str] = &["cells=modelled", "schemes.read_levels=ct-qlc"];
+const REFRESHED: &str = "schemes.refresh=read-count";
+
 /// Hot pages whose superblock is refreshed stay in its mode: QLC has no larger share of the reads later than at first.
 #[test]
 fn model_refreshed_pages_stay_in_their_mode() {
     let limits = [
-        "schemes.refresh=read-count",
+        REFRESHED,
         "refresh.reads_slc=3000 reads",
         "refresh.reads_tlc=3000 reads",
     ];
-    let shares = shares_of_qlc(&limits, 8, 40_000);
+    let set = settings(&[HOTNESS, ON_CELLS, &limits].concat());
+    let shares = shares_of_qlc("raro-femu", &set, 8, 40_000);
     let (early, late) = (shares[2], shares[7]);
     assert!(late <= early * 1.05, "{shares:?}");
 }
@@ -185,7 +183,33 @@ fn model_refreshed_pages_stay_in_their_mode() {
 #[test]
 #[ignore = "four million reads: a minute"]
 fn model_refreshed_pages_stay_in_their_mode_long() {
-    let shares = shares_of_qlc(&["schemes.refresh=read-count"], 8, 500_000);
+    let set = settings(&[HOTNESS, ON_CELLS, &[REFRESHED]].concat());
+    let shares = shares_of_qlc("raro-femu", &set, 8, 500_000);
     let (early, late) = (shares[1], shares[7]);
     assert!(late <= early * 1.05, "{shares:?}");
+}
+
+/// A drive that stands for a product loses none of ten million hot reads, though promotion concentrates them, and QLC's share of them
+/// does not grow. The drive has its shipped schemes and limits beside the promotion, and few and small superblocks, so that each
+/// is refreshed often.
+#[test]
+#[ignore = "twenty million reads: minutes"]
+fn model_ten_million_hot_reads_of_a_product_lose_nothing() {
+    let shipped = [
+        "schemes.suspend=program-erase",
+        "schemes.wear=static",
+        "schemes.read_recovery=soft-parity",
+        "schemes.gc_victim=cost-benefit",
+    ];
+    let [formula, small @ .., _] = FORMULA else {
+        unreachable!()
+    };
+    assert_eq!(*formula, "cells=formula");
+    let small = [SMALL_BLOCKS, small, &shipped].concat();
+    let slow: &[&str] = &["schemes.cell_mode=raro", "cell_mode.trigger=slow"];
+    for own in [HOTNESS, slow] {
+        let shares = shares_of_qlc("ct-qlc", &[&small, own].concat(), 10, 1_000_000);
+        let (early, late) = (shares[1], shares[9]);
+        assert!(late <= early * 1.05, "{own:?}: {shares:?}");
+    }
 }

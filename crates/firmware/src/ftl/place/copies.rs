@@ -1,7 +1,7 @@
 //! Slots of declared streams of copies. Such a stream takes pages that are copied because of how they are read, for
 //! which nothing waits, and pages that stay in the stream when they move.
 
-use firstread_core::{CellMode, Ns, Wait};
+use firstread_core::{Ns, Wait};
 
 use super::buffer::NoSlot;
 use super::target::Taken;
@@ -10,25 +10,6 @@ use crate::observe::{StreamId, StreamUse};
 use crate::shared::Shared;
 
 impl Placement {
-    /// Whether the next promotion to `mode` begins a wordline, and how many wordlines of promoted pages are filled and
-    /// not programmed yet.
-    pub(crate) fn promotion_backlog(&self, mode: CellMode) -> (bool, usize) {
-        let waiting = |mode| {
-            let stream = self.streams.that_takes(StreamUse::Promoted(mode))?;
-            let buffer = self.streams.of(stream);
-            Some((
-                !buffer.fills_superwordline(),
-                buffer.superwordlines() - usize::from(buffer.fills_superwordline()),
-            ))
-        };
-        let begins = waiting(mode).is_some_and(|(begins, _)| begins);
-        let of_modes = CellMode::ALL.into_iter().filter_map(waiting);
-        (
-            begins,
-            of_modes.map(|(_, superwordlines)| superwordlines).sum(),
-        )
-    }
-
     /// A slot of declared stream `stream`. If the stream has no superblock and its pool is empty, relocation will look
     /// for one. From a common pool it has a superblock only if cleaning and the host can spare it.
     #[inline(never)] // Few pages go to such a stream.

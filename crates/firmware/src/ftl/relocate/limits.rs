@@ -1,12 +1,12 @@
-//! Limits of promotion: how many pages are promoted for those that the host reads, how much of it may wait for programs,
-//! and how many pages have to wait for a superblock before one changes its mode for them.
+//! Limits of promotion: how many pages are promoted for those that the host reads, and how many pages have to wait for a
+//! superblock before one changes its mode for them. How many promoted pages may wait for programs is limited by the write
+//! buffers of declared streams.
 
 use alloc::boxed::Box;
 
 use firstread_core::{CellMode, Lpn};
 
 use crate::config::Config;
-use crate::observe::CopyRefused;
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 
 /// Pages that may be saved up.
@@ -21,8 +21,6 @@ pub(super) struct Limits {
     /// thousandths of a page.
     per_thousand: u64,
     left_milli: u64,
-    /// Wordlines of promoted data that may wait for programs.
-    backlog: usize,
     /// Pages that wait for a superblock, by mode; none where a superblock changes its mode for a single page.
     waiting: [Option<Waiting>; CellMode::ALL.len()],
 }
@@ -85,7 +83,6 @@ impl Limits {
         Limits {
             per_thousand: u64::from(limits.rate_permille),
             left_milli: 0,
-            backlog: usize::from(limits.backlog),
             waiting,
         }
     }
@@ -96,12 +93,9 @@ impl Limits {
         self.left_milli = (self.left_milli + self.per_thousand).min(MOST_SAVED * 1000);
     }
 
-    /// Why no page may be promoted now, where it would begin a wordline and `waiting` wordlines wait for programs.
-    pub(super) fn refuse(&self, begins_superwordline: bool, waiting: usize) -> Option<CopyRefused> {
-        if self.left_milli < 1000 {
-            return Some(CopyRefused::Rate);
-        }
-        (begins_superwordline && waiting >= self.backlog).then_some(CopyRefused::Backlog)
+    /// Whether a page more may be promoted now.
+    pub(super) fn may_promote(&self) -> bool {
+        self.left_milli >= 1000
     }
 
     /// A page has been promoted.
@@ -174,49 +168,40 @@ mod tests {
     }
 
     /// Each page that is read earns a share of a promotion, a thousand of them are saved up at most, and each promotion takes
-    /// one. A wordline is begun while few wait for programs.
+    /// one.
     #[test]
-    fn model_promotions_are_earned_by_reads_and_wait_for_programs() {
-        let (mut rate, mut backlog, mut allowed) = (0, 0, 0);
+    fn model_promotions_are_earned_by_reads() {
+        let (mut refused, mut allowed) = (0, 0);
         for seed in 0..40 {
             let s = Stream::new(seed).named("rate");
             let per_thousand = [1, 40, 300, 1_000][s.at(0).below(4) as usize];
-            let most = 1 + s.at(1).below(4) as usize;
             let mut limits = Limits {
                 per_thousand,
                 left_milli: 0,
-                backlog: most,
                 waiting: [const { None }; CellMode::ALL.len()],
             };
             let mut left_milli = 0;
             for i in 0..6_000 {
-                let draw = s.at(i);
                 // Long times of saving and long ones of spending.
-                if (i / 1_500) % 2 == 0 || draw.at(0).below(2) == 0 {
+                if (i / 1_500) % 2 == 0 || s.at(i).below(2) == 0 {
                     limits.earn();
                     left_milli = (left_milli + per_thousand).min(1_000_000);
                     continue;
                 }
-                let (begins, waiting) = (draw.at(1).below(2) == 0, draw.at(2).below(5) as usize);
-                let expected = match () {
-                    () if left_milli < 1_000 => Some(CopyRefused::Rate),
-                    () if begins && waiting >= most => Some(CopyRefused::Backlog),
-                    () => None,
-                };
-                let found = limits.refuse(begins, waiting);
-                assert_eq!(found, expected, "seed {seed}, step {i}");
-                match found {
-                    Some(CopyRefused::Rate) => rate += 1,
-                    Some(_) => backlog += 1,
-                    None => {
-                        limits.spend();
-                        left_milli -= 1_000;
-                        allowed += 1;
-                    }
+                let expected = left_milli >= 1_000;
+                assert_eq!(limits.may_promote(), expected, "seed {seed}, step {i}");
+                if expected {
+                    limits.spend();
+                    left_milli -= 1_000;
+                    allowed += 1;
+                } else {
+                    refused += 1;
                 }
             }
         }
-        let all = [rate, backlog, allowed];
-        assert!(all.iter().all(|n| *n > 1_000), "{all:?}");
+        assert!(
+            refused > 1_000 && allowed > 1_000,
+            "{refused} refused, {allowed} allowed"
+        );
     }
 }

@@ -100,9 +100,8 @@ impl Relocate {
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Option<CopyRefused> {
-        let (begins_superwordline, waiting) = lower.store.place.promotion_backlog(mode);
-        if let Some(reason) = self.limits.refuse(begins_superwordline, waiting) {
-            return Some(reason);
+        if !self.limits.may_promote() {
+            return Some(CopyRefused::Rate);
         }
         let was_wanted = lower.store.place.relocation.wanted.has(mode);
         let refused = copy(now, item, StreamUse::Promoted(mode), from, lower, ports);

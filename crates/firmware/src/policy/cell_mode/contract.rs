@@ -40,8 +40,6 @@ pub struct ReclaimState<'a> {
 pub struct PromotionLimits {
     /// Pages that may be promoted for each 1,000 pages that the host reads from flash.
     pub rate_permille: u16,
-    /// Wordlines of promoted pages that may wait for programs.
-    pub backlog: u8,
     /// Pages that have to wait for a superblock before one is converted for them, in thousandths of what it holds.
     pub demand_permille: u16,
 }
@@ -50,7 +48,6 @@ impl PromotionLimits {
     /// A superblock is converted for one page, and nothing is limited.
     pub const NONE: PromotionLimits = PromotionLimits {
         rate_permille: 1000,
-        backlog: u8::MAX,
         demand_permille: 0,
     };
 }

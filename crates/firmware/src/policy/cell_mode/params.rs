@@ -37,14 +37,6 @@ pub(super) const RATE: Param = Param::number(
     (1000, 1, 1000),
 );
 
-/// Promoted pages that wait for programs.
-pub(super) const BACKLOG: Param = Param::number(
-    "backlog",
-    "wordlines of promoted pages, each over all dies, that may wait for programs before another one is begun",
-    "wordlines",
-    (64, 1, 64),
-);
-
 /// Pages that wait for a superblock.
 pub(super) const DEMAND: Param = Param::number(
     "demand",
@@ -57,7 +49,6 @@ pub(super) const DEMAND: Param = Param::number(
 pub(super) fn limits(values: &Values) -> PromotionLimits {
     PromotionLimits {
         rate_permille: values.get(RATE.key) as u16,
-        backlog: values.get(BACKLOG.key) as u8,
         demand_permille: values.get(DEMAND.key) as u16,
     }
 }

@@ -6,7 +6,7 @@ use firstread_core::CellMode;
 use firstread_core::params::{Need, Order, Role, Scheme, Values};
 
 use super::cold_superblocks::ColdSuperblocks;
-use super::params::{BACKLOG, DEMAND, KEEP, RATE, SLC_AND_TLC, limits};
+use super::params::{DEMAND, KEEP, RATE, SLC_AND_TLC, limits};
 use super::rounds::PERIOD;
 use super::stay::{STAY_BELOW, STAY_SLC, STAY_TLC, Stay};
 use super::{CellModes, GiveBack, PromotionLimits, ReclaimState};
@@ -40,7 +40,6 @@ pub const SCHEME: Scheme = Scheme {
         KEEP,
         DEMAND,
         RATE,
-        BACKLOG,
         PERIOD,
     ],
 };

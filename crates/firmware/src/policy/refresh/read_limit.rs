@@ -5,7 +5,9 @@
 //! superblock, of which every die has one block a plane: the reads of a block are the senses of multi-plane pages of
 //! the superblock, divided by its dies. Retries, reads for moves and background reads disturb as well and count.
 //!
-//! No source has the limits of all modes of one 3D chip. `docs/firmware/refresh.md` has what each default rests on.
+//! No source has the limits of all modes of one 3D chip. A default is within what sources have of other flash, and so early
+//! that disturb uses less than a quarter of the margin that wear and retention leave the code on the modelled cells of the
+//! shipped QLC chips. `docs/firmware/refresh.md` has both for each mode.
 
 use firstread_core::CellMode;
 use firstread_core::params::{Param, Values};
@@ -17,21 +19,21 @@ const fn limit(key: &'static str, doc: &'static str, default: i64) -> Param {
     Param::number(key, doc, "reads", (default, 1, 1 << 40))
 }
 
-/// The limit in SLC mode: assumed. Planar SLC bears 1,000,000 reads (second-hand); on the modelled cells of the shipped
-/// QLC chip pages in SLC mode fail from 150,000 reads on with the factory's levels, and a limit of 100,000 came too late
-/// where superblocks wait to be emptied (`docs/firmware/refresh.md`).
+/// The limit in SLC mode: assumed, of a range from 60,000, where disturb has used a quarter of the margin at the factory's
+/// levels and 3,000 P/E on modelled cells, to 1,000,000, the limit of planar SLC (second-hand).
 pub(super) const READS_SLC: Param = limit(
     "reads_slc",
     "reads of a block in SLC mode, its superblock's mean, from which the superblock is emptied and rewritten",
     60_000,
 );
 
-/// The limit in MLC mode: assumed to be that of TLC. Planar MLC bears 20,000 to 100,000 reads (second-hand).
-pub(super) const READS_MLC: Param = limit("reads_mlc", "the same in MLC mode", 60_000);
+/// The limit in MLC mode: the lower end of planar MLC, 20,000 to 100,000 (second-hand). On modelled cells disturb has used
+/// a quarter of the margin from 23,000 reads on.
+pub(super) const READS_MLC: Param = limit("reads_mlc", "the same in MLC mode", 20_000);
 
 /// The limit in TLC mode. Three TLC products rewrite a block after 67,000, 93,000 and 225,000 reads (computed from public
-/// SMART logs); a QLC chip in TLC mode has no source, and on modelled cells its pages fail from 80,000 reads on with the
-/// factory's levels. Drives of TLC chips set a limit of their own.
+/// SMART logs). A QLC chip in TLC mode has no source: on modelled cells disturb has used a quarter of the margin from 64,000
+/// reads on. Drives of TLC chips set a limit of their own.
 pub(super) const READS_TLC: Param = limit("reads_tlc", "the same in TLC mode", 60_000);
 
 /// The limit in QLC mode. 400,000 reads are the usual limit of TLC (DEAR, MICRO 2025, second-hand), and QLC bears 3.15

@@ -79,6 +79,7 @@ fn most_senses() -> MostSenses {
 fn limit(mode: CellMode) -> u64 {
     // The last mode has another limit than its default.
     match mode {
+        CellMode::Mlc => 40_000,
         CellMode::Qlc => 90_000,
         _ => 120_000,
     }
