@@ -117,7 +117,7 @@ fn sequence_pages_are_promoted_and_come_back() {
     for seed in 0..8 {
         let build = drive(28, 5, 2, 100, HOTNESS, seed);
         let mut trial = build.trial(20_000, 0);
-        trial.load.writes = 10;
+        trial.load.writes = 20;
         let summary = passes(&trial);
         lives(&build, &summary);
         let c = &summary.counters;
