@@ -119,9 +119,10 @@ impl Relocate {
         refused
     }
 
-    /// Whether a superblock of `info`, which reads have disturbed, is not emptied yet, because the stream of its mode has no
-    /// superblock for its pages and can have one: those that are read most would go to the drive's own mode. It waits
-    /// for an eighth of its limit at most.
+    /// Whether a superblock of `info`, which reads have disturbed, is not emptied yet, because its mode has no free superblock
+    /// for its pages and can have one: those that are read most would go to the drive's own mode. What is left of the
+    /// superblock that its stream fills does not count, because promotions may take it first. It waits for an eighth of its
+    /// limit at most.
     pub(super) fn waits_for_its_mode(
         &self,
         info: &SuperblockInfo,
@@ -130,8 +131,9 @@ impl Relocate {
     ) -> bool {
         let limit = self.most_senses.of(info.mode);
         place.space.pools.has(info.mode)
+            && info.valid_slots > 0
             && info.reads < limit.saturating_add(limit / 8)
-            && !place.has_room_in(info.mode, info.valid_slots)
+            && !place.has_free_in(info.mode)
             && self.over_provisioning_allows(info.mode, place, shared)
     }
 
