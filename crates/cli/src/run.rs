@@ -295,7 +295,7 @@ fn print_warnings(setup: &Setup, notices: &[String], requests: u64, completed: b
 /// Prints which schemes of these drives an option switches off, each once.
 pub fn print_switched_off<'a>(setups: impl Iterator<Item = &'a Setup>) {
     let mut told = Vec::new();
-    for off in setups.flat_map(Setup::switched_off) {
+    for note in setups.flat_map(Setup::notes) {
         if !told.contains(&off) {
             notice(&off.to_string());
             told.push(off);

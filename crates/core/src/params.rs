@@ -122,6 +122,15 @@ pub enum Need {
     TrueWear,
 }
 
+/// How two parameters of a scheme have to compare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// The first is at most the second.
+    AtMost(&'static str, &'static str),
+    /// The first is below the second.
+    Below(&'static str, &'static str),
+}
+
 /// A scheme's record: everything that help, configuration and tests know of the scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
@@ -135,8 +144,8 @@ pub struct Scheme {
     pub role: Role,
     /// What it requires of the drive.
     pub needs: &'static [Need],
-    /// Pairs of its parameters of which the first is at most the second.
-    pub ordered: &'static [(&'static str, &'static str)],
+    /// How its parameters have to compare.
+    pub ordered: &'static [Order],
     /// Parameters, in the order in which [`Values`] has their values.
     pub params: &'static [Param],
 }

@@ -5,7 +5,7 @@ use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, MAX_PAGES, Parabola, VoltageTables};
 use firstread_core::{CellMode, Geometry, LevelOffsets, Lpn, Ns, Stream, StripeOrder};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
-use firstread_firmware::observe::{Future, FutureBuilder, HeatConfig};
+use firstread_firmware::observe::{Epoch, Future, FutureBuilder, HeatConfig};
 use firstread_firmware::policy::{ModeSetup, ReadTime};
 use firstread_firmware::{ChangeTimes, Config, Setup, Turns, WriteCache};
 use thiserror::Error;
@@ -325,7 +325,19 @@ impl DriveConfig {
             read_cache_slots: self.read_cache_slots,
             write_cache: self.write_cache,
             map_cache_pages: self.map_cache_pages,
-            heat: self.schemes.requires(Need::Heat).then(HeatConfig::default),
+            heat: self.schemes.requires(Need::Heat).then(|| self.heat()),
+        }
+    }
+
+    /// Heat with epochs so short that superblocks in other modes become cold before cleaning takes them.
+    fn heat(&self) -> HeatConfig {
+        let heat = HeatConfig::default();
+        match self.schemes.requires(Need::CellModes) {
+            true => HeatConfig {
+                epoch: Epoch::Accesses((self.capacity_slots / 4).max(1)),
+                ..heat
+            },
+            false => heat,
         }
     }
 }

@@ -27,10 +27,12 @@ pub fn promotions(outcome: &Outcome) -> String {
     }
     format!(
         "  promoted: {} mapping units; refused: {}\n\
-         \x20 given back: {} superblocks; {} mapping units demoted\n\n",
+         \x20 given back: {} superblocks, {} of them because promotions were refused for over-provisioning; {} mapping units \
+         demoted\n\n",
         count(promoted),
         refused(&counters.promotions_refused),
         count(counters.superblocks_given_back),
+        count(counters.superblocks_given_back_for_room),
         count(counters.slots_demoted),
     )
 }

@@ -1,6 +1,6 @@
 //! Checks of a drive that involve several keys.
 
-use firstread_core::params::{Need, ParamKind, Scheme};
+use firstread_core::params::{Need, Order, ParamKind, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE, Ns};
 use firstread_ecc::Code;
@@ -305,12 +305,17 @@ fn few_streams(drive: &DriveProfile) -> Result<(), Wrong> {
 /// Whether parameters that belong together are in order.
 fn ordered(drive: &DriveProfile) -> Result<(), Wrong> {
     for choice in &drive.schemes {
-        for &(low, high) in choice.scheme.ordered {
+        for order in choice.scheme.ordered {
+            let (low, high, sign, apart) = match *order {
+                Order::AtMost(low, high) => (low, high, "<=", 0),
+                Order::Below(low, high) => (low, high, "<", 1),
+            };
             let (least, most) = (choice.values().get(low), choice.values().get(high));
-            if least > most {
+            if least + apart > most {
                 let (axis, scheme) = (choice.axis.name, choice.scheme.name);
+                let is = if least > most { "below" } else { "not above" };
                 let message = format!(
-                    "is {most}, below `{low}` = {least}: `{scheme}` needs `{low}` <= `{high}`"
+                    "is {most}, {is} `{low}` = {least}: `{scheme}` needs `{low}` {sign} `{high}`"
                 );
                 return wrong(&format!("{axis}.{high}"), message);
             }
@@ -682,6 +687,38 @@ mod tests {
         assert_eq!(loaded(&given).unwrap().heat, loaded(&[]).unwrap().heat);
     }
 
+    /// What is needed to stay in a mode is less than what is needed to come there.
+    #[test]
+    fn formula_thresholds_that_cross_are_refused() {
+        let modes = ["firmware.cell_modes=all", "schemes.cell_mode=hotness"];
+        let with = |own: &[&str]| {
+            let set: Vec<Override> = modes
+                .iter()
+                .chain(own)
+                .map(|t| Override::parse(t).unwrap())
+                .collect();
+            load_drive(&Library::new(), "raro-femu", &set, AXES).map_err(|e| e.to_string())
+        };
+        with(&["cell_mode.stay_slc=7", "cell_mode.stay_tlc=2"]).unwrap();
+        for (own, what) in [
+            (
+                &["cell_mode.stay_slc=8"][..],
+                "cell_mode.hot: is 8, not above `stay_slc` = 8: `hotness` needs `stay_slc` < `hot`",
+            ),
+            (
+                &["cell_mode.stay_tlc=5"],
+                "cell_mode.warm: is 3, below `stay_tlc` = 5: `hotness` needs `stay_tlc` < `warm`",
+            ),
+            (
+                &["cell_mode.warm=9"],
+                "cell_mode.hot: is 8, below `warm` = 9: `hotness` needs `warm` <= `hot`",
+            ),
+        ] {
+            let error = with(own).unwrap_err();
+            assert!(error.contains(what), "{own:?}: {error}");
+        }
+    }
+
     /// A drive has 32 write streams at most, those of every drive and of the map among them.
     #[test]
     fn formula_more_write_streams_than_a_firmware_has_room_for_are_refused_with_the_arithmetic() {
@@ -860,8 +897,8 @@ mod tests {
             ),
             (
                 "raro-femu",
-                &["schemes.refresh=read-count", "refresh.reads=0 reads"],
-                "refresh.reads: `0` is outside 1 to",
+                &["schemes.refresh=read-count", "refresh.reads_slc=0 reads"],
+                "refresh.reads_slc: `0` is outside 1 to",
             ),
             (
                 "raro-femu",

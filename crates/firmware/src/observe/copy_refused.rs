@@ -21,11 +21,15 @@ pub enum CopyRefused {
     Reserve,
     /// Another superblock in the mode would cost more capacity than the scheme may lose.
     Capacity,
+    /// As many pages were promoted as the scheme lets it for those that the host has read.
+    Rate,
+    /// No superblock is free, and too few pages wait for one to be converted.
+    Demand,
 }
 
 impl CopyRefused {
     /// Bins of a counter with one bin for each reason.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 
     /// All reasons, in the order of the counter.
     pub const ALL: [CopyRefused; CopyRefused::COUNT] = [
@@ -37,6 +41,8 @@ impl CopyRefused {
         CopyRefused::OverProvisioning,
         CopyRefused::Reserve,
         CopyRefused::Capacity,
+        CopyRefused::Rate,
+        CopyRefused::Demand,
     ];
 
     /// Key of the reason in results.
@@ -50,6 +56,8 @@ impl CopyRefused {
             CopyRefused::OverProvisioning => "over_provisioning",
             CopyRefused::Reserve => "reserve",
             CopyRefused::Capacity => "capacity",
+            CopyRefused::Rate => "rate",
+            CopyRefused::Demand => "demand",
         }
     }
 }

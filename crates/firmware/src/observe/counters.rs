@@ -233,6 +233,8 @@ counters! {
         superblocks_closed_early: Superblocks,
         /// Superblocks in another mode that were asked to be given back to the drive's own mode.
         superblocks_given_back: Superblocks,
+        /// Of these, those given back because pages could not be promoted for want of over-provisioning.
+        superblocks_given_back_for_room: Superblocks,
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into
         /// one of the same mode.
         slots_demoted: Slots,

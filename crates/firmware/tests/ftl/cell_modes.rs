@@ -110,13 +110,15 @@ proptest! {
 }
 
 /// Pages go into both modes, the superblocks of these are given back, and their cold pages go back too. A full drive
-/// is overwritten all the while.
+/// is overwritten all the while, but seldom: cleaning would take most superblocks before they have been cold for long.
 #[test]
 fn sequence_pages_are_promoted_and_come_back() {
     let mut all = [0u64; 4];
     for seed in 0..8 {
         let build = drive(28, 5, 2, 100, HOTNESS, seed);
-        let summary = passes(&build.trial(20_000, 0));
+        let mut trial = build.trial(20_000, 0);
+        trial.load.writes = 20;
+        let summary = passes(&trial);
         lives(&build, &summary);
         let c = &summary.counters;
         let [slc, _, tlc, _] = c.slots_promoted;
@@ -163,7 +165,7 @@ fn sequence_only_the_scheme_fills_its_pools() {
 fn sequence_nothing_is_promoted_where_modes_are_fixed() {
     let summary = passes(&drive(28, 5, 2, 100, 0, 1).trial(5_000, 0));
     assert_eq!(summary.counters.slots_promoted, [0; 4]);
-    assert_eq!(summary.counters.promotions_refused, [0; 8]);
+    assert_eq!(summary.counters.promotions_refused, [0; 10]);
 }
 
 /// Where the newest copy of each page lies, after a power cut, is where it lay before: promotions are not undone.

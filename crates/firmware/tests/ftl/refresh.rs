@@ -151,7 +151,7 @@ fn sequence_nothing_is_refreshed_without_a_scheme() {
         c.superblocks_refreshed,
         c.refreshes_refused,
     );
-    assert_eq!(found, (0, 0, [0; 8]));
+    assert_eq!(found, (0, 0, [0; 10]));
 }
 
 /// Where the newest copy of each page lies, after a power cut, is where it lay before: pages that are refreshed again

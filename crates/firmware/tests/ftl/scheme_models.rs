@@ -6,7 +6,7 @@ use firstread_core::{CellMode, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{PageFuture, PageHeat, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::area::{AnyArea, Areas, Entry, HIGH, LOW, PageWrite};
-use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack};
+use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack, ReclaimState};
 use firstread_firmware::policy::hot_pages::PageRead;
 use firstread_firmware::policy::refresh::{AnyRefresh, Refresh};
 use firstread_firmware::policy::{Setup, area, cell_mode, refresh};
@@ -96,7 +96,14 @@ fn model_pages_go_where_table_ii_of_raro_says() {
         let s = Stream::new(seed).named("table");
         let [warm, hot, r1, r2] = thresholds(s.named("thresholds"));
         let least_age = s.named("age").below(2_000);
-        let by_heat_alone = [("warm", warm.into()), ("hot", hot.into())];
+        let stay = |below: u8, n| s.named("stay").at(n).below(u64::from(below)) as u8;
+        let (stay_slc, stay_tlc) = (stay(hot, 0), stay(warm, 1));
+        let by_heat_alone = [
+            ("warm", warm.into()),
+            ("hot", hot.into()),
+            ("stay_slc", stay_slc.into()),
+            ("stay_tlc", stay_tlc.into()),
+        ];
         let by_all = [
             ("warm", warm.into()),
             ("hot", hot.into()),
@@ -104,13 +111,14 @@ fn model_pages_go_where_table_ii_of_raro_says() {
             ("r2", r2.into()),
         ];
         let with_age = [&by_all[..], &[("age", least_age as i64)]].concat();
+        let with_stay = [&by_all[..], &by_heat_alone[2..]].concat();
         let of_page = [
             ("hot", hot.into()),
             ("retries", r2.into()),
             ("age", least_age as i64),
         ];
         let mut hotness = modes("hotness", &by_heat_alone);
-        let mut raro = modes("raro", &by_all);
+        let mut raro = modes("raro", &with_stay);
         let mut control = refreshes("hot", &with_age);
         let mut lightweight = refreshes("lightweight", &of_page);
         for i in 0..500 {
@@ -130,7 +138,7 @@ fn model_pages_go_where_table_ii_of_raro_says() {
                 "lightweight, {case}"
             );
             let PageRead { heat, future, .. } = read;
-            for (mode, least) in [(CellMode::Slc, hot), (CellMode::Tlc, warm)] {
+            for (mode, least) in [(CellMode::Slc, stay_slc), (CellMode::Tlc, stay_tlc)] {
                 let expected = heat.reads >= least;
                 for scheme in [&hotness, &raro] {
                     let stays = scheme.stays(mode, heat, future);
@@ -224,48 +232,73 @@ fn model_reads_are_slow_by_the_recent_retries_of_their_superblock() {
     assert!(close < 1_000, "{close} too close");
 }
 
-/// The limit of reads is one of a block, and a superblock has a block a die.
+/// The limit of reads is one of a block in a mode, and a superblock has a block a die.
 #[test]
 fn formula_a_superblock_may_be_sensed_as_often_as_its_blocks_together() {
+    let limits = [
+        ("reads_slc", 1_000),
+        ("reads_mlc", 700),
+        ("reads_tlc", 500),
+        ("reads_qlc", 1),
+    ];
+    let expected = [4_000, 2_800, 2_000, 4];
     for name in ["read-count", "lightweight", "hot"] {
-        let scheme = refreshes(name, &[("reads", 1_000)]);
-        assert_eq!(scheme.most_senses(), Some(4_000), "{name}");
+        let most = refreshes(name, &limits).most_senses();
+        let found = CellMode::ALL.map(|mode| most.of(mode));
+        assert_eq!(found, expected, "{name}");
     }
-    assert_eq!(refreshes("none", &[]).most_senses(), None);
+    let never = refreshes("none", &[]).most_senses();
+    assert_eq!(CellMode::ALL.map(|mode| never.of(mode)), [u64::MAX; 4]);
 }
 
-/// What a round has seen of a superblock.
+/// What is known of a superblock at the end of an epoch.
 #[derive(Clone, Copy)]
 struct Look {
     /// Whether it is full, at rest and in a mode of the scheme.
     is_candidate: bool,
     opened: u64,
+    mode: CellMode,
+    valid: u64,
+    /// Slots read in the epoch.
     reads: u64,
-    valid: u32,
+    /// Slots that superblocks in other modes cost, and may still cost; slots moved by cleaning, and spare ones.
+    costs: [u64; 4],
 }
 
-/// Whether the three last looks show two cold periods of the same data.
-fn is_cold(looks: &[Look], warm: u64) -> bool {
-    let [.., first, second, third] = looks else {
-        return false;
-    };
-    let pairs = [(first, second), (second, third)];
-    pairs.iter().all(|(before, after)| {
-        let is_same = before.is_candidate && after.is_candidate && before.opened == after.opened;
-        is_same && after.reads - before.reads < warm * u64::from(after.valid.max(1))
-    })
+/// Slots that a superblock in `mode` holds less than one in QLC mode.
+fn loses(mode: CellMode) -> u64 {
+    256 - 64 * u64::from(mode.bits())
+}
+
+/// The heat in the last epoch (thousandths) of the superblock of `looks`, if it is cold, and what it has been charged with.
+fn charged(looks: &[Look], stay: [u64; 2]) -> Option<(u64, u64)> {
+    let mut heat = None;
+    let mut charge = 0;
+    for pair in looks.windows(2).rev() {
+        let (before, look) = (pair[0], pair[1]);
+        let is_same = before.is_candidate && look.is_candidate && before.opened == look.opened;
+        let heat_milli = 2_000 * look.reads / look.valid.max(1);
+        let least = stay[usize::from(look.mode == CellMode::Tlc)];
+        if !is_same || heat_milli >= 1_000 * least {
+            break;
+        }
+        heat = heat.or(Some(heat_milli));
+        let [lost, left, cleaned, spare] = look.costs;
+        charge += loses(look.mode) * lost / (lost + left);
+        charge += loses(look.mode) * cleaned / spare;
+    }
+    heat.map(|heat| (heat, charge))
 }
 
 /// Changes a superblock as a drive might between two reads.
 fn change(blocks: &mut SuperblockTable, opened: &mut u64, s: Stream) {
     let block = SuperblockId(s.at(0).below(u64::from(blocks.len())) as u32);
     let info = blocks.info_mut(block);
-    match s.at(1).below(12) {
+    match s.at(1).below(300) {
         0 => {
             *opened += 1;
             info.opened = *opened;
-            info.reads = 0;
-            info.valid_slots = s.at(2).below(6) as u32;
+            info.valid_slots = s.at(2).below(60) as u32;
             info.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(3).below(3) as usize];
             let uses = [
                 SuperblockUse::Full,
@@ -276,58 +309,115 @@ fn change(blocks: &mut SuperblockTable, opened: &mut u64, s: Stream) {
             info.evacuating = false;
         }
         1 => info.evacuating = s.at(2).below(4) == 0,
-        2 => info.valid_slots = info.valid_slots.saturating_sub(1),
-        _ => info.reads += s.at(2).below(5),
+        2..20 => info.valid_slots = info.valid_slots.saturating_sub(1),
+        _ => {}
     }
 }
 
-/// Superblocks in another mode are looked at once a period of the host's reads, and given back after two cold periods, one after
-/// the other, of the same data.
+/// Superblocks whose slots were read too little in the last epoch of heat are charged with what they cost, and one is given back
+/// a period once its charge reaches its valid slots, or if pages wait for its room: the coldest one.
 #[test]
-fn model_superblocks_are_given_back_after_two_cold_periods() {
-    let (mut given, mut kept) = (0, 0);
+fn model_cold_superblocks_are_given_back_when_they_cost_more_than_their_moves() {
+    // Pages of more reads have full counters.
+    const MOST_HEAT: u8 = 9;
+    let (mut given, mut for_room, mut cold, mut kept) = (0, 0, 0, 0);
     for seed in 0..60 {
         let s = Stream::new(seed).named("cold");
-        let warm = 1 + s.named("warm").below(4);
-        let period = [0, 1, 2, 7, 40][s.named("period").below(5) as usize];
+        let stay = [s.at(0).below(6), s.at(1).below(4)];
+        let period = [0, 1, 7, 40][s.named("period").below(4) as usize];
         let set = [
-            ("warm", warm as i64),
+            ("warm", 5),
             ("hot", 9),
+            ("stay_slc", stay[0] as i64),
+            ("stay_tlc", stay[1] as i64),
             ("reclaim_period", period as i64),
         ];
         let mut scheme = modes(["hotness", "raro"][seed as usize % 2], &set);
         let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
         let mut looks = vec![Vec::new(); SUPERBLOCKS as usize];
-        let mut opened = 0;
-        for read in 1..=800 {
-            for i in 0..4 {
-                change(&mut blocks, &mut opened, s.at(read).at(i));
+        let mut reads = vec![0; SUPERBLOCKS as usize];
+        let (mut opened, mut epoch, mut cleaned, mut cleaned_before) = (0, 0, 0, 0);
+        let (mut refused, mut refused_before) = (0, 0);
+        for i in 1..=4_000u64 {
+            let draw = s.at(i);
+            for j in 0..4 {
+                change(&mut blocks, &mut opened, draw.at(j));
             }
-            scheme.after_read(&any_read(s.at(read).named("read")));
-            let found: Vec<GiveBack> = core::iter::from_fn(|| scheme.gives_back(&blocks)).collect();
-            let mut expected = Vec::new();
-            if period > 0 && read % period == 0 {
+            let block = SuperblockId(draw.at(5).below(u64::from(SUPERBLOCKS)) as u32);
+            let mode = blocks.info(block).mode;
+            let read = PageRead {
+                block,
+                mode,
+                ..any_read(draw.named("read"))
+            };
+            scheme.after_read(&read);
+            // Before the first epoch has ended the scheme does not know what the observer counts.
+            let counts = read.heat.reads < MOST_HEAT && !looks[0].is_empty();
+            reads[block.0 as usize] += u64::from(mode != CellMode::Qlc && counts);
+            cleaned += u64::from(draw.at(6).below(40) == 0);
+            refused += u64::from(draw.at(7).below(60) == 0);
+            let ends = draw.at(8).below(120) == 0;
+            epoch += u32::from(ends);
+            let (spare, left) = (100 + draw.at(9).below(800), draw.at(10).below(9_000));
+            let lost: u64 = blocks.iter().map(|(_, info)| loses(info.mode)).sum();
+            if ends && period > 0 {
                 for ((block, info), looks) in blocks.iter().zip(&mut looks) {
-                    let is_of_mode = matches!(info.mode, CellMode::Slc | CellMode::Tlc);
+                    let at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
                     looks.push(Look {
-                        is_candidate: info.usage == SuperblockUse::Full
-                            && !info.evacuating
-                            && is_of_mode,
+                        is_candidate: at_rest && info.mode != CellMode::Qlc,
                         opened: info.opened,
-                        reads: info.reads,
-                        valid: info.valid_slots,
+                        mode: info.mode,
+                        valid: info.valid_slots.into(),
+                        reads: core::mem::take(&mut reads[block.0 as usize]),
+                        costs: [lost, left, cleaned - cleaned_before, spare],
                     });
-                    match is_cold(looks, warm) {
-                        true => expected.push(GiveBack::Now(block)),
-                        false => kept += 1,
-                    }
                 }
+                cleaned_before = cleaned;
             }
-            given += expected.len();
-            assert_eq!(found, expected, "seed {seed}, read {read}");
+            let state = ReclaimState {
+                blocks: &blocks,
+                heat_epoch: epoch,
+                most_heat: MOST_HEAT,
+                spare_slots: spare,
+                left_slots: left,
+                slots_cleaned: cleaned,
+                refused_for_room: refused,
+            };
+            let found = scheme.gives_back(&state);
+            let mut expected = None;
+            if period > 0 && i % period == 0 {
+                let waits = refused > refused_before;
+                refused_before = refused;
+                let all = blocks
+                    .iter()
+                    .zip(&looks)
+                    .filter_map(|((block, info), looks)| {
+                        let last = looks.last()?;
+                        let (heat, charge) = charged(looks, stay)?;
+                        let at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
+                        (at_rest && info.opened == last.opened)
+                            .then_some((heat, block, info, charge))
+                    });
+                let all: Vec<_> = all.collect();
+                cold += all.len();
+                let worth = all
+                    .iter()
+                    .filter(|(.., info, charge)| waits || *charge >= u64::from(info.valid_slots));
+                expected = worth
+                    .min_by_key(|(heat, ..)| *heat)
+                    .map(|(_, block, ..)| match waits {
+                        true => GiveBack::ForRoom(*block),
+                        false => GiveBack::Now(*block),
+                    });
+                kept += usize::from(expected.is_none() && !all.is_empty());
+            }
+            assert_eq!(found, expected, "seed {seed}, read {i}, stay {stay:?}");
+            given += u32::from(matches!(found, Some(GiveBack::Now(_))));
+            for_room += u32::from(matches!(found, Some(GiveBack::ForRoom(_))));
         }
     }
-    assert!(given > 1_000 && kept > 1_000, "{given} given, {kept} kept");
+    let all = format!("{given} given back, {for_room} for room, {cold} cold, {kept} times none");
+    assert!(given > 500 && for_room > 500 && kept > 500, "{all}");
 }
 
 /// The budget of migrations is so many thousandths of a page for each page read or written, is spent by a page each, and holds

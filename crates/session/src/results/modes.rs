@@ -228,6 +228,7 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Value {
         "promoted_slots": promoted,
         "promotions_refused": refused::json(&counters.promotions_refused),
         "superblocks_given_back": counters.superblocks_given_back,
+        "superblocks_given_back_for_room": counters.superblocks_given_back_for_room,
         "demoted_slots": counters.slots_demoted,
         "physical_bytes": times(physical_bytes, "least"),
         "over_provisioning_bytes": times(over_provisioning_bytes, "least"),

@@ -168,6 +168,7 @@ fn formula_cell_modes_of_counts_by_hand() {
     c.slots_promoted = [40, 0, 50, 0];
     c.conversions = 7;
     c.superblocks_given_back = 8;
+    c.superblocks_given_back_for_room = 3;
     c.slots_demoted = 9;
     c.promotions_refused[0] = 5;
     c.promotions_refused[1] = 6;
@@ -183,6 +184,8 @@ fn formula_cell_modes_of_counts_by_hand() {
     assert_eq!(of["own"], "qlc");
     assert_eq!(of["conversions"], 7);
     assert_eq!(of["superblocks_given_back"], 8);
+    assert_eq!(of["superblocks_given_back_for_room"], 3);
+    assert_eq!(of["promotions_refused"]["no_superblock"], 6);
     assert_eq!(of["demoted_slots"], 9);
     assert_eq!(of["promoted_slots"]["slc"], 40);
     assert_eq!(of["promoted_slots"]["tlc"], 50);

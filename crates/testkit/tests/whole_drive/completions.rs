@@ -204,7 +204,7 @@ fn rows() -> Vec<Row> {
                         set,
                         match scheme.name {
                             "none" => &[],
-                            _ => &["refresh.reads=2000 reads"],
+                            _ => &["refresh.reads_qlc=2000 reads"],
                         },
                     ],
                     aged(28 * 24, 833),

@@ -30,6 +30,7 @@ mod preconditioned;
 mod promotion;
 mod queues;
 mod read_recovery;
+mod reclaim;
 mod refresh;
 mod retry;
 mod scenario;

@@ -60,7 +60,7 @@ fn drawn(axis: &'static Axis, seed: u64) -> (&'static Scheme, Vec<String>) {
 fn soon_refreshed(scheme: &Scheme, stream: Stream) -> Vec<String> {
     let reads = ["2", "10", "50"][stream.below(3) as usize];
     let small = |key: &str| match key {
-        "reads" => Some(format!("{reads} reads")),
+        "reads_slc" | "reads_mlc" | "reads_tlc" | "reads_qlc" => Some(format!("{reads} reads")),
         "warm" => Some("1 reads".into()),
         "hot" => Some("2 reads".into()),
         "retries" | "r1" | "r2" => Some("0 retries".into()),
@@ -86,7 +86,13 @@ fn swarm(seed: u64) -> Swarm {
         if axis.name == "cell_mode" && scheme.requires(Need::CellModes) {
             // Small drives, few reads.
             let own: &[&str] = match scheme.requires(Need::Heat) {
-                true => &["warm=1 reads", "hot=2 reads"],
+                true => &[
+                    "warm=1 reads",
+                    "hot=2 reads",
+                    "stay_slc=1 reads",
+                    "stay_tlc=0 reads",
+                    "demand=20 permille",
+                ],
                 false => &["lost=100 permille"],
             };
             let own = own

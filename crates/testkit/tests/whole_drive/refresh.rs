@@ -36,7 +36,7 @@ fn hammered(state: &DriveState, own: &[&str]) -> RunStats {
     try_run(&mut drive, HAMMERED, 2, None).expect("a run")
 }
 
-const LIMIT: &str = "refresh.reads=6000 reads";
+const LIMIT: &str = "refresh.reads_qlc=6000 reads";
 
 /// Reads of a hot superblock disturb it until none of its pages can be read. A superblock that is refreshed in time takes
 /// no retries.

@@ -288,15 +288,17 @@ impl Placement {
         self.wear[RegionId::MAIN.index()].open(shared.blocks.in_region(RegionId::MAIN), own, false)
     }
 
+    /// Whether the pool of `mode` has a free superblock.
+    pub(crate) fn has_free_in(&self, mode: CellMode) -> bool {
+        let pool = self.space.pools.of_mode(mode);
+        pool.is_some_and(|pool| pool.free > 0)
+    }
+
     /// Whether a superblock is free in the pool of `mode`, or is being erased into it.
     pub(crate) fn will_have_free_in(&self, mode: CellMode, shared: &Shared) -> bool {
         let mut erasing = self.space.erases.blocks();
         self.space.pools.has(mode)
-            && (self
-                .space
-                .pools
-                .of_mode(mode)
-                .is_some_and(|pool| pool.free > 0)
+            && (self.has_free_in(mode)
                 || erasing.any(|block| shared.blocks.info(block).mode == mode))
     }
 

@@ -8,7 +8,7 @@
 //! |---|---|---|---|---|
 //! | host | a declared region | `area` | the next choice | the next choice |
 //! | | the host's stream | | waits | waits |
-//! | moves | the mode that the page lies in | `cell_mode` | the next choice | the next choice |
+//! | moves | the mode that the page lies in | `cell_mode` | the next choice; a refresh waits | the next choice |
 //! | | a declared region | `area` | waits | the next choice |
 //! | | pages read often that move anyway; cold data; else the stream of moves | `wear` | waits | another stream of moves, any stream as a last resort, waits |
 //! | copies after a read | another mode, before a declared region, before the own mode | `cell_mode`, `area`, `refresh` | not copied | not copied |
@@ -112,7 +112,11 @@ impl Placement {
                 None,
             ],
             Why::Moved { owner, stays } => [
-                stays.and_then(|mode| of(StreamUse::Promoted(mode), Next, Next)),
+                // A superblock that is emptied because of its reads is not urgent, and its pages are read most.
+                stays.and_then(|mode| {
+                    let if_full = if owner == Owner::Refresh { Wait } else { Next };
+                    of(StreamUse::Promoted(mode), if_full, Next)
+                }),
                 self.entry_of_move(owner, item, shared)
                     .and_then(|entry| enters(entry, Wait, Next)),
                 Some(Choice::new(

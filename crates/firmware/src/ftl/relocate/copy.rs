@@ -10,7 +10,7 @@ use crate::ftl::place::{Evacuation, Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{CopyRefused, Counters, Owner, RegionId, StreamUse, SuperblockUse};
 use crate::policy::area::Areas;
-use crate::policy::cell_mode::{CellModes, GiveBack};
+use crate::policy::cell_mode::CellModes;
 use crate::policy::hot_pages::PageRead;
 use crate::policy::refresh::Refresh;
 use crate::schedule::{Job, Purpose};
@@ -29,7 +29,8 @@ impl Relocate {
     ) -> bool {
         let shared = &lower.store.shared;
         let block = shared.jobs[job].at.block;
-        let is_disturbed = shared.blocks.info(block).reads >= self.most_senses;
+        let info = shared.blocks.info(block);
+        let is_disturbed = info.reads >= self.most_senses.of(info.mode);
         if is_disturbed {
             self.refresh_superblock(now, block, lower, ports);
         }
@@ -107,6 +108,7 @@ impl Relocate {
                 future: shared.future.of(lpn),
             };
             let is_own = info.mode == shared.config.mode;
+            self.limits.earn();
             let migrates = lower.store.place.area.after_read(region, &read);
             let budget = &mut lower.store.shared.counters.migrations_over_budget;
             *budget += u64::from(migrates == Some(false));
@@ -118,9 +120,12 @@ impl Relocate {
                 expect: Some(ppa),
                 why: Why::Copied(to),
             };
-            let refused = match asked & of_slot == of_slot {
-                false => Some(CopyRefused::Part),
-                true => copy(now, &item, to, from, lower, ports),
+            let refused = match (asked & of_slot == of_slot, to) {
+                (false, _) => Some(CopyRefused::Part),
+                (true, StreamUse::Promoted(mode)) => {
+                    self.promote(now, &item, mode, from, lower, ports)
+                }
+                (true, _) => copy(now, &item, to, from, lower, ports),
             };
             if let Some(reason) = refused {
                 refusals(to, &mut lower.store.shared.counters)[reason as usize] += 1;
@@ -130,13 +135,7 @@ impl Relocate {
                 self.try_arrived_again();
             }
         }
-        match self.cell_mode.gives_back(&lower.store.shared.blocks) {
-            Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
-            Some(GiveBack::Now(block) | GiveBack::UnlessOneStays(block)) => {
-                self.give_back(now, block, lower, ports);
-            }
-            None => {}
-        }
+        self.reclaim(now, lower, ports);
         self.wakes()
     }
 
@@ -171,6 +170,11 @@ impl Relocate {
         }
         if info.usage == SuperblockUse::Open {
             return store.close_early(now, block, ports);
+        }
+        if self.waits_for_its_mode(info, place, shared) {
+            place.relocation.wanted.add(info.mode);
+            self.again = true;
+            return;
         }
         if info.usage != SuperblockUse::Full
             || self.asked.len() == ASKED
@@ -213,7 +217,7 @@ fn refusals(to: StreamUse, counters: &mut Counters) -> &mut [u64; CopyRefused::C
 }
 
 /// Copies page `item`, whose data are in buffer `from`, into the stream that takes `to`. Returns why it was refused.
-fn copy<M: Arena>(
+pub(super) fn copy<M: Arena>(
     now: Ns,
     item: &Item,
     to: StreamUse,

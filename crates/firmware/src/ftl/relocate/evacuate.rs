@@ -135,7 +135,8 @@ impl Relocate {
         let for_room = current.owner == Owner::MakeRoom;
         shared.counters.superblocks_emptied_for_room += u64::from(for_room);
         let mode = match current.owner {
-            Owner::Gc => self.mode_for_stream(block, current.mode, place, shared),
+            // One that reads have disturbed has left hot pages behind, for which their stream may want another one.
+            Owner::Gc | Owner::Refresh => self.mode_for_stream(block, current.mode, place, shared),
             _ => current.mode,
         };
         if shared.blocks.info(block).failed && !place.repair_or_retire(block, shared, ports) {

@@ -249,10 +249,13 @@ impl Relocate {
 
     /// Whether a multi-plane page may be moved for `owner` now.
     pub(crate) fn may_move<M>(&self, owner: Owner, store: &FlashStore<M>) -> bool {
+        let others_ask = store.place.space.failed > 0 || self.has_asked();
         !matches!(owner, Owner::Gc | Owner::Wear)
             || store.place.relocation.pace.is_due()
             || self.has_to_clean(store)
-            || (owner == Owner::Wear && (store.place.space.failed > 0 || self.has_asked()))
+            || (owner == Owner::Wear && others_ask)
+            // Without writes no move is ever due: cleaning that has begun ends for those who wait behind it.
+            || (owner == Owner::Gc && others_ask && store.place.relocation.emptying.is_some())
             || (owner == Owner::Gc && store.place.empties_declared(&store.shared))
     }
 

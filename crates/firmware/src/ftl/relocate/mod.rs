@@ -17,12 +17,14 @@
 //! - `evacuate`: emptying and erasing superblocks.
 //! - `moves`: one move, from its read to its new slot.
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
+//!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and planned victims.
 //! - `regions`: victims of each region, and room in the one that a scheme declares.
 
 mod copy;
 mod evacuate;
 mod gc;
+mod limits;
 mod moves;
 mod promote;
 mod regions;
@@ -39,9 +41,10 @@ use crate::lower_layers::LowerLayers;
 use crate::observe::{Future, ModeSet, Owner, RegionId, SuperblockTable, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
-use crate::policy::refresh::{AnyRefresh, Refresh};
+use crate::policy::refresh::{AnyRefresh, MostSenses, Refresh};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
+use limits::Limits;
 pub(crate) use moves::{Arrived, Rewritten};
 use victims::Gc;
 
@@ -98,10 +101,12 @@ pub(crate) struct Relocate {
     /// Whether a scheme may want to copy what the host has read, and whether one of axis `cell_mode` or `refresh` may.
     copies: bool,
     sees_every_read: bool,
-    /// Senses of a superblock from which it is emptied and rewritten; `u64::MAX` for never.
-    most_senses: u64,
+    /// Senses of a superblock from which it is emptied and rewritten.
+    most_senses: MostSenses,
     /// Slots that superblocks in other modes leave the drive.
     keep_slots: u64,
+    /// Limits of promotion.
+    limits: Limits,
 }
 
 impl Relocate {
@@ -129,9 +134,10 @@ impl Relocate {
             gc: Gc::new(victim),
             copies: has_regions || sees_every_read,
             sees_every_read,
-            most_senses: refresh.most_senses().unwrap_or(u64::MAX),
+            most_senses: refresh.most_senses(),
             refresh,
             keep_slots: config.capacity_slots + kept,
+            limits: Limits::new(config, &cell_mode),
             cell_mode,
         }
     }
@@ -330,6 +336,7 @@ record! {
         refresh: "the scheme counts anew what the superblocks' records do not count",
         most_senses: "of the schemes",
         keep_slots: "of the configuration",
+        limits: "the limits of promotion count anew: pages that wait are asked for again by their next reads",
     }
 }
 

@@ -4,14 +4,15 @@
 //! collection has emptied is erased into the mode. If none is being emptied, a free superblock is erased anew.
 //! Superblocks that the scheme gives back are emptied like those of any other change of mode.
 
-use firstread_core::{Arena, CellMode, Ns, SuperblockId};
+use firstread_core::{Arena, Buf, CellMode, Ns, SuperblockId};
 
 use super::Relocate;
+use super::copy::copy;
 use super::evacuate::mp_pages_of;
-use crate::ftl::place::{Erased, Placement};
+use crate::ftl::place::{Erased, Item, Placement};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{CopyRefused, Owner, RegionId};
-use crate::policy::cell_mode::CellModes;
+use crate::observe::{CopyRefused, Owner, RegionId, StreamUse, SuperblockInfo};
+use crate::policy::cell_mode::{CellModes, GiveBack, ReclaimState};
 use crate::shared::{Out, Shared};
 
 impl Relocate {
@@ -37,19 +38,103 @@ impl Relocate {
     }
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the
-    /// scheme will come back to it.
+    /// scheme will come back to it. Returns whether it was asked for.
     pub(super) fn give_back<M: Arena>(
         &mut self,
         now: Ns,
         block: SuperblockId,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
-    ) {
+    ) -> bool {
         let mode = lower.store.shared.config.mode;
-        if self.ask_mode(now, block, mode, lower, ports).is_ok() {
+        let is_asked = self.ask_mode(now, block, mode, lower, ports).is_ok();
+        if is_asked {
             lower.store.shared.counters.superblocks_given_back += 1;
             self.again = true;
         }
+        is_asked
+    }
+
+    /// Gives back the superblock that the scheme wants to give back now, if any.
+    pub(super) fn reclaim<M: Arena>(
+        &mut self,
+        now: Ns,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) {
+        let (space, shared) = (&lower.store.place.space, &lower.store.shared);
+        let counters = &shared.counters;
+        let refused = |reason: CopyRefused| counters.promotions_refused[reason as usize];
+        let state = ReclaimState {
+            blocks: &shared.blocks,
+            heat_epoch: shared.heat.epoch(),
+            most_heat: shared.heat.most_reads(),
+            spare_slots: space.physical_slots.saturating_sub(space.capacity_slots),
+            left_slots: space.physical_slots.saturating_sub(self.keep_slots),
+            slots_cleaned: counters.slots_moved_by[Owner::Gc as usize],
+            refused_for_room: refused(CopyRefused::OverProvisioning)
+                + refused(CopyRefused::Capacity),
+        };
+        match self.cell_mode.gives_back(&state) {
+            Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
+            Some(GiveBack::Now(block) | GiveBack::UnlessOneStays(block)) => {
+                self.give_back(now, block, lower, ports);
+            }
+            Some(GiveBack::ForRoom(block)) => {
+                let is_asked = self.give_back(now, block, lower, ports);
+                let counters = &mut lower.store.shared.counters;
+                counters.superblocks_given_back_for_room += u64::from(is_asked);
+            }
+            None => {}
+        }
+    }
+
+    /// Promotes page `item` to `mode` as far as the limits of promotion let it. Its data are in buffer `from`. Returns why it
+    /// was refused.
+    pub(super) fn promote<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        mode: CellMode,
+        from: Buf,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) -> Option<CopyRefused> {
+        if !self.limits.may_promote() {
+            return Some(CopyRefused::Rate);
+        }
+        let was_wanted = lower.store.place.relocation.wanted.has(mode);
+        let refused = copy(now, item, StreamUse::Promoted(mode), from, lower, ports);
+        match refused {
+            None => self.limits.spend(),
+            Some(CopyRefused::NoSuperblock) if !was_wanted => {
+                let epoch = lower.store.shared.heat.epoch();
+                if !self.limits.enough_wait(mode, item.lpn, epoch) {
+                    lower.store.place.relocation.wanted.remove(mode);
+                    return Some(CopyRefused::Demand);
+                }
+            }
+            Some(_) => {}
+        }
+        refused
+    }
+
+    /// Whether a superblock of `info`, which reads have disturbed, is not emptied yet, because its mode has no free superblock
+    /// for its pages and can have one: those that are read most would go to the drive's own mode. What is left of the
+    /// superblock that its stream fills does not count, because promotions may take it first. It waits for an eighth of its
+    /// limit at most.
+    pub(super) fn waits_for_its_mode(
+        &self,
+        info: &SuperblockInfo,
+        place: &Placement,
+        shared: &Shared,
+    ) -> bool {
+        let limit = self.most_senses.of(info.mode);
+        place.space.pools.has(info.mode)
+            && info.valid_slots > 0
+            && info.reads < limit.saturating_add(limit / 8)
+            && !place.has_free_in(info.mode)
+            && self.over_provisioning_allows(info.mode, place, shared)
     }
 
     /// The mode that emptied superblock `block` is erased into: `mode`, or that of a stream that has found no
@@ -73,6 +158,7 @@ impl Relocate {
             {
                 debug_assert_eq!(shared.blocks.info(block).valid_slots, 0, "it is empty");
                 place.relocation.wanted.remove(to);
+                self.limits.superblock_came(to);
                 to
             }
             _ => mode,
@@ -109,6 +195,7 @@ impl Relocate {
         match chosen {
             Ok(block) => {
                 place.relocation.wanted.remove(to);
+                self.limits.superblock_came(to);
                 place.take_free(block, shared);
                 store.start_erase(now, block, to, Erased::Free, ports);
             }

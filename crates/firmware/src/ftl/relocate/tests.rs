@@ -161,6 +161,22 @@ fn sequence_wear_leveling_ends_for_those_who_wait() {
     assert!(!may_move(&drive, Owner::Gc));
 }
 
+/// Cleaning that has begun ends before those who have asked, though no write makes its moves due. It begins for none of them.
+#[test]
+fn sequence_cleaning_that_has_begun_ends_for_those_who_wait() {
+    let mut drive = filled(12, 3, 40);
+    let begun = Some(emptying(Owner::Gc, SuperblockId(6), 7));
+    drive.lower.store.place.relocation.emptying = begun;
+    assert!(!may_move(&drive, Owner::Gc), "nobody waits");
+    drive.lower.store.place.space.failed = 1;
+    assert!(may_move(&drive, Owner::Gc), "for a failed superblock");
+    drive.lower.store.place.space.failed = 0;
+    ask_mode(&mut drive, 5);
+    assert!(may_move(&drive, Owner::Gc), "for a change of mode");
+    drive.lower.store.place.relocation.emptying = None;
+    assert!(!may_move(&drive, Owner::Gc), "it has not begun");
+}
+
 /// A victim whose valid slots find no room gives way to the one that gains most, whatever the scheme has chosen.
 #[test]
 fn sequence_a_victim_that_finds_no_room_gives_way() {

@@ -46,6 +46,11 @@ impl Counters {
         }
     }
 
+    /// The most reads that a counter holds.
+    pub(super) fn most_reads(&self) -> u8 {
+        self.reads
+    }
+
     /// `byte` after its counters were halved so often, each time rounded down.
     #[inline(always)]
     pub(super) fn halved(&self, byte: u8, halvings: u32) -> u8 {

@@ -99,6 +99,20 @@ impl Heat {
         self.0.is_some()
     }
 
+    /// Number of the epoch, which grows by one whenever counters are halved; zero if heat is not counted.
+    #[inline]
+    pub fn epoch(&self) -> u32 {
+        self.0.as_ref().map_or(0, |observer| observer.epoch)
+    }
+
+    /// The most reads that a counter shows; zero if heat is not counted.
+    #[inline]
+    pub fn most_reads(&self) -> u8 {
+        self.0
+            .as_ref()
+            .map_or(0, |observer| observer.counters.most_reads())
+    }
+
     /// A command of the host reads `slots` slots from `first` on.
     #[inline]
     pub fn on_read(&mut self, first: Lpn, slots: u32) {

@@ -1,6 +1,6 @@
 //! `differential`: DWR. How many reads make a page hot depends on the stage of life: the rule is in `dwr`.
 
-use firstread_core::params::{Need, Role, Scheme};
+use firstread_core::params::{Need, Order, Role, Scheme};
 
 use super::at_bound::{AT_BOUND, BOUND};
 use super::budget::BUDGET;
@@ -16,7 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "DWR (Song et al.)",
     role: Role::Scheme,
     needs: &[Need::Heat, Need::OwnStream],
-    ordered: &[("middle", "old")],
+    ordered: &[Order::AtMost("middle", "old")],
     params: &[
         LOW_SHARE,
         RULE,

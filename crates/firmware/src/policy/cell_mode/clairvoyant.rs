@@ -17,7 +17,7 @@ use firstread_core::{CellMode, SuperblockId};
 use super::params::{KEEP, SLC_AND_TLC};
 use super::plan::{Plan, Slots, Times};
 use super::rounds::{PERIOD, Rounds};
-use super::{CellModes, GiveBack};
+use super::{CellModes, GiveBack, ReclaimState};
 use crate::observe::{
     Future, ModeSet, PageFuture, PageHeat, StreamRow, SuperblockTable, SuperblockUse,
 };
@@ -214,7 +214,8 @@ impl CellModes for Clairvoyant {
         self.plan = Plan::new(saved, &self.slots, self.budget);
     }
 
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
+    fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack> {
+        let blocks = state.blocks;
         if let Some(block) = self.slow.take() {
             return Some(GiveBack::Now(block));
         }

@@ -10,8 +10,46 @@ use crate::policy::hot_pages::PageRead;
 pub enum GiveBack {
     /// This superblock, whatever lies in it.
     Now(SuperblockId),
+    /// This one, because pages could not be promoted for want of over-provisioning.
+    ForRoom(SuperblockId),
     /// This one, unless [`CellModes::stays`] says of a page of it that it stays.
     UnlessOneStays(SuperblockId),
+}
+
+/// What a scheme is told of the drive when it may give a superblock back.
+#[derive(Clone, Copy, Debug)]
+pub struct ReclaimState<'a> {
+    /// The superblocks.
+    pub blocks: &'a SuperblockTable,
+    /// Number of the epoch of the observer of heat.
+    pub heat_epoch: u32,
+    /// The most reads that it counts of a page.
+    pub most_heat: u8,
+    /// Slots beyond the capacity: the over-provisioning that is left.
+    pub spare_slots: u64,
+    /// Of these, slots that superblocks in other modes may still cost.
+    pub left_slots: u64,
+    /// Slots that garbage collection has moved so far.
+    pub slots_cleaned: u64,
+    /// Promotions refused so far because superblocks in other modes cost as much as they may.
+    pub refused_for_room: u64,
+}
+
+/// Limits of promotion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PromotionLimits {
+    /// Pages that may be promoted for each 1,000 pages that the host reads from flash.
+    pub rate_permille: u16,
+    /// Pages that have to wait for a superblock before one is converted for them, in thousandths of what it holds.
+    pub demand_permille: u16,
+}
+
+impl PromotionLimits {
+    /// A superblock is converted for one page, and nothing is limited.
+    pub const NONE: PromotionLimits = PromotionLimits {
+        rate_permille: 1000,
+        demand_permille: 0,
+    };
 }
 
 /// The trait of the axis.
@@ -23,6 +61,10 @@ pub trait CellModes {
     /// Over-provisioning that superblocks in another mode leave, in thousandths of the capacity.
     fn keep_permille(&self) -> u32 {
         0
+    }
+    /// Limits of promotion.
+    fn limits(&self) -> PromotionLimits {
+        PromotionLimits::NONE
     }
     /// A host read of a page from a full superblock has ended well. Returns the mode that the page is to be
     /// copied to.
@@ -46,8 +88,8 @@ pub trait CellModes {
     }
     /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any.
     /// Asked after host reads.
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
-        let _ = blocks;
+    fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack> {
+        let _ = state;
         None
     }
 }

@@ -3,13 +3,14 @@
 //! RARO's comparator of that name: its table II without the condition on retries.
 
 use firstread_core::CellMode;
-use firstread_core::params::{Need, Role, Scheme, Values};
+use firstread_core::params::{Need, Order, Role, Scheme, Values};
 
 use super::cold_superblocks::ColdSuperblocks;
-use super::params::{KEEP, SLC_AND_TLC};
+use super::params::{DEMAND, KEEP, RATE, SLC_AND_TLC, limits};
 use super::rounds::PERIOD;
-use super::{CellModes, GiveBack};
-use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
+use super::stay::{STAY_BELOW, STAY_SLC, STAY_TLC, Stay};
+use super::{CellModes, GiveBack, PromotionLimits, ReclaimState};
+use crate::observe::{PageFuture, PageHeat, StreamRow};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Temperature, Thresholds};
 
@@ -19,14 +20,25 @@ pub const SCHEME: Scheme = Scheme {
     source: "the comparator Hotness of RARO (Wang et al.)",
     role: Role::Scheme,
     needs: &[Need::CellModes, Need::Heat],
-    ordered: &[("warm", "hot")],
-    params: &[Thresholds::WARM, Thresholds::HOT, KEEP, PERIOD],
+    ordered: &[Order::AtMost("warm", "hot"), STAY_BELOW[0], STAY_BELOW[1]],
+    params: &[
+        Thresholds::WARM,
+        Thresholds::HOT,
+        STAY_SLC,
+        STAY_TLC,
+        KEEP,
+        DEMAND,
+        RATE,
+        PERIOD,
+    ],
 };
 
 #[derive(Clone, Debug)]
 pub struct Hotness {
     thresholds: Thresholds,
+    stay: Stay,
     keep_permille: u32,
+    limits: PromotionLimits,
     cold: ColdSuperblocks,
 }
 
@@ -35,7 +47,9 @@ impl Hotness {
     pub fn new(setup: &Setup, values: &Values) -> Hotness {
         Hotness {
             thresholds: Thresholds::new(values),
+            stay: Stay::new(values),
             keep_permille: values.get(KEEP.key) as u32,
+            limits: limits(values),
             cold: ColdSuperblocks::new(setup, values),
         }
     }
@@ -50,8 +64,12 @@ impl CellModes for Hotness {
         self.keep_permille
     }
 
+    fn limits(&self) -> PromotionLimits {
+        self.limits
+    }
+
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode> {
-        self.cold.after_read();
+        self.cold.after_read(read);
         match (read.mode, self.thresholds.of(read.heat)) {
             (CellMode::Slc, _) | (_, Temperature::Cold) => None,
             (_, Temperature::Hot) => Some(CellMode::Slc),
@@ -61,10 +79,10 @@ impl CellModes for Hotness {
     }
 
     fn stays(&self, mode: CellMode, heat: PageHeat, _: PageFuture) -> bool {
-        self.thresholds.stays(mode, heat)
+        self.stay.has(mode, heat)
     }
 
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
-        self.cold.next(blocks).map(GiveBack::Now)
+    fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack> {
+        self.cold.next(state)
     }
 }

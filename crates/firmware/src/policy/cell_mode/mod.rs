@@ -16,6 +16,7 @@ mod params;
 mod plan;
 mod raro;
 mod rounds;
+mod stay;
 
 use firstread_core::CellMode;
 
@@ -23,7 +24,7 @@ pub use crate::observe::CopyRefused;
 use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 pub use crate::policy::hot_pages::PageRead;
-pub use contract::{CellModes, GiveBack};
+pub use contract::{CellModes, GiveBack, PromotionLimits, ReclaimState};
 
 axis! {
     "cell_mode": "which data lie in SLC or TLC mode";
@@ -35,10 +36,12 @@ axis! {
     }
     fn streams(&self) -> &'static [StreamRow];
     fn keep_permille(&self) -> u32;
+    fn limits(&self) -> PromotionLimits;
     #[inline]
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode>;
     fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool;
     fn stays(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool;
     fn foresee(&mut self, future: &Future);
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack>;
+    #[inline]
+    fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack>;
 }

@@ -1,8 +1,9 @@
 //! Streams and parameters that schemes of this axis share.
 
 use firstread_core::CellMode;
-use firstread_core::params::Param;
+use firstread_core::params::{Param, Values};
 
+use super::PromotionLimits;
 use crate::observe::{StreamRow, StreamUse};
 
 /// The modes that pages are copied to.
@@ -27,3 +28,27 @@ pub(super) const KEEP: Param = Param::number(
     "permille",
     (70, 0, 10_000),
 );
+
+/// Pages promoted for those that are read.
+pub(super) const RATE: Param = Param::number(
+    "rate",
+    "pages that may be promoted for each 1,000 pages that the host reads from flash",
+    "permille",
+    (1000, 1, 1000),
+);
+
+/// Pages that wait for a superblock.
+pub(super) const DEMAND: Param = Param::number(
+    "demand",
+    "pages that have to wait, in one epoch of the observer of heat, before a superblock is converted for them: a share of what it holds; 0 for one page",
+    "permille",
+    (125, 0, 1000),
+);
+
+/// The limits of `values`.
+pub(super) fn limits(values: &Values) -> PromotionLimits {
+    PromotionLimits {
+        rate_permille: values.get(RATE.key) as u16,
+        demand_permille: values.get(DEMAND.key) as u16,
+    }
+}

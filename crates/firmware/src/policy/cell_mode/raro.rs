@@ -3,13 +3,14 @@
 //! Which pages these are says table II of the paper (`hot_pages/rule.rs`).
 
 use firstread_core::CellMode;
-use firstread_core::params::{Need, Role, Scheme, Values};
+use firstread_core::params::{Need, Order, Role, Scheme, Values};
 
 use super::cold_superblocks::ColdSuperblocks;
-use super::params::{KEEP, SLC_AND_TLC};
+use super::params::{DEMAND, KEEP, RATE, SLC_AND_TLC, limits};
 use super::rounds::PERIOD;
-use super::{CellModes, GiveBack};
-use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
+use super::stay::{STAY_BELOW, STAY_SLC, STAY_TLC, Stay};
+use super::{CellModes, GiveBack, PromotionLimits, ReclaimState};
+use crate::observe::{PageFuture, PageHeat, StreamRow};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, RaroRule, Thresholds};
 
@@ -19,7 +20,12 @@ pub const SCHEME: Scheme = Scheme {
     source: "RARO (Wang et al.), table II",
     role: Role::Scheme,
     needs: &[Need::CellModes, Need::Heat],
-    ordered: &[("r1", "r2"), ("warm", "hot")],
+    ordered: &[
+        Order::AtMost("r1", "r2"),
+        Order::AtMost("warm", "hot"),
+        STAY_BELOW[0],
+        STAY_BELOW[1],
+    ],
     params: &[
         RaroRule::TRIGGER,
         RaroRule::r1("retries from which a hot page goes to SLC mode"),
@@ -29,7 +35,11 @@ pub const SCHEME: Scheme = Scheme {
         RaroRule::SLOWER,
         Thresholds::WARM,
         Thresholds::HOT,
+        STAY_SLC,
+        STAY_TLC,
         KEEP,
+        DEMAND,
+        RATE,
         PERIOD,
     ],
 };
@@ -37,7 +47,9 @@ pub const SCHEME: Scheme = Scheme {
 #[derive(Clone, Debug)]
 pub struct Raro {
     rule: RaroRule,
+    stay: Stay,
     keep_permille: u32,
+    limits: PromotionLimits,
     cold: ColdSuperblocks,
 }
 
@@ -46,7 +58,9 @@ impl Raro {
     pub fn new(setup: &Setup, values: &Values) -> Raro {
         Raro {
             rule: RaroRule::new(setup, values),
+            stay: Stay::new(values),
             keep_permille: values.get(KEEP.key) as u32,
+            limits: limits(values),
             cold: ColdSuperblocks::new(setup, values),
         }
     }
@@ -61,16 +75,20 @@ impl CellModes for Raro {
         self.keep_permille
     }
 
+    fn limits(&self) -> PromotionLimits {
+        self.limits
+    }
+
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode> {
-        self.cold.after_read();
+        self.cold.after_read(read);
         self.rule.target(read)
     }
 
     fn stays(&self, mode: CellMode, heat: PageHeat, _: PageFuture) -> bool {
-        self.rule.thresholds().stays(mode, heat)
+        self.stay.has(mode, heat)
     }
 
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
-        self.cold.next(blocks).map(GiveBack::Now)
+    fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack> {
+        self.cold.next(state)
     }
 }

@@ -8,7 +8,7 @@ use crate::observe::SuperblockTable;
 /// How often superblocks are looked at.
 pub(super) const PERIOD: Param = Param::number(
     "reclaim_period",
-    "page reads of the host after which cold superblocks in other modes are looked for; 0 for never",
+    "page reads of the host between two looks for superblocks in other modes to be given back; 0 for never",
     "reads",
     (1 << 18, 0, 1 << 40),
 );

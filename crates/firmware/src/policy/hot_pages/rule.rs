@@ -78,11 +78,6 @@ impl RaroRule {
         }
     }
 
-    /// Read heat from which a page is warm or hot.
-    pub(crate) fn thresholds(&self) -> &Thresholds {
-        &self.thresholds
-    }
-
     /// The mode that the table has the page go to.
     pub(crate) fn target(&mut self, read: &PageRead) -> Option<CellMode> {
         if let Trigger::Slow(times) = &mut self.trigger {

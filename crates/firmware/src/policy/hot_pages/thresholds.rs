@@ -1,6 +1,5 @@
 //! The temperature of a page: cold, warm or hot by its read heat.
 
-use firstread_core::CellMode;
 use firstread_core::params::{Param, Values};
 
 use crate::observe::PageHeat;
@@ -52,15 +51,6 @@ impl Thresholds {
             Temperature::Warm
         } else {
             Temperature::Cold
-        }
-    }
-
-    /// Whether a page of heat `heat` stays in `mode` when its superblock is emptied: a page in SLC mode while it
-    /// is hot, one in TLC mode while it is warm.
-    pub(crate) fn stays(&self, mode: CellMode, heat: PageHeat) -> bool {
-        match mode {
-            CellMode::Slc => self.of(heat) == Temperature::Hot,
-            _ => self.of(heat) != Temperature::Cold,
         }
     }
 }

@@ -6,11 +6,11 @@
 //! [`RaroRule`]. A page of RARO leaves QLC and so is promoted once or twice; a page that is rewritten stays in the
 //! mode, which `age` makes up for.
 
-use firstread_core::params::{Need, Role, Scheme, Values};
+use firstread_core::params::{Need, Order, Role, Scheme, Values};
 
-use super::Refresh;
-use super::read_limit::{READS, most_senses};
+use super::read_limit::{READS_MLC, READS_QLC, READS_SLC, READS_TLC};
 use super::rewritten::{LeastAge, REFRESHED};
+use super::{MostSenses, Refresh};
 use crate::observe::StreamRow;
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, RaroRule, Thresholds};
@@ -21,7 +21,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the control of RARO (Wang et al.), which has none",
     role: Role::Scheme,
     needs: &[Need::Heat, Need::OwnStream],
-    ordered: &[("r1", "r2"), ("warm", "hot")],
+    ordered: &[Order::AtMost("r1", "r2"), Order::AtMost("warm", "hot")],
     params: &[
         RaroRule::TRIGGER,
         RaroRule::r1("retries from which a hot page is rewritten"),
@@ -30,7 +30,10 @@ pub const SCHEME: Scheme = Scheme {
         Thresholds::WARM,
         Thresholds::HOT,
         LeastAge::AGE,
-        READS,
+        READS_SLC,
+        READS_MLC,
+        READS_TLC,
+        READS_QLC,
     ],
 };
 
@@ -38,7 +41,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Hot {
     rule: RaroRule,
     age: LeastAge,
-    most_senses: u64,
+    most_senses: MostSenses,
 }
 
 impl Hot {
@@ -47,14 +50,14 @@ impl Hot {
         Hot {
             rule: RaroRule::new(setup, values),
             age: LeastAge::new(values),
-            most_senses: most_senses(setup, values),
+            most_senses: MostSenses::new(setup, values),
         }
     }
 }
 
 impl Refresh for Hot {
-    fn most_senses(&self) -> Option<u64> {
-        Some(self.most_senses)
+    fn most_senses(&self) -> MostSenses {
+        self.most_senses
     }
 
     fn streams(&self) -> &'static [StreamRow] {

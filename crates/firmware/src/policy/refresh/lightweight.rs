@@ -5,9 +5,9 @@
 
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
-use super::Refresh;
-use super::read_limit::{READS, most_senses};
+use super::read_limit::{READS_MLC, READS_QLC, READS_SLC, READS_TLC};
 use super::rewritten::{LeastAge, REFRESHED};
+use super::{MostSenses, Refresh};
 use crate::observe::StreamRow;
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Thresholds};
@@ -28,7 +28,15 @@ pub const SCHEME: Scheme = Scheme {
     role: Role::Scheme,
     needs: &[Need::Heat, Need::OwnStream],
     ordered: &[],
-    params: &[HOT, RETRIES, LeastAge::AGE, READS],
+    params: &[
+        HOT,
+        RETRIES,
+        LeastAge::AGE,
+        READS_SLC,
+        READS_MLC,
+        READS_TLC,
+        READS_QLC,
+    ],
 };
 
 #[derive(Clone, Debug)]
@@ -36,7 +44,7 @@ pub struct Lightweight {
     hot: u8,
     retries: u8,
     age: LeastAge,
-    most_senses: u64,
+    most_senses: MostSenses,
 }
 
 impl Lightweight {
@@ -46,14 +54,14 @@ impl Lightweight {
             hot: values.get(HOT.key) as u8,
             retries: values.get(RETRIES.key) as u8,
             age: LeastAge::new(values),
-            most_senses: most_senses(setup, values),
+            most_senses: MostSenses::new(setup, values),
         }
     }
 }
 
 impl Refresh for Lightweight {
-    fn most_senses(&self) -> Option<u64> {
-        Some(self.most_senses)
+    fn most_senses(&self) -> MostSenses {
+        self.most_senses
     }
 
     fn streams(&self) -> &'static [StreamRow] {

@@ -19,6 +19,7 @@ use crate::observe::StreamRow;
 use crate::policy::axis::axis;
 use crate::policy::hot_pages::PageRead;
 pub use contract::Refresh;
+pub use read_limit::MostSenses;
 
 axis! {
     "refresh": "which data are rewritten because of their reads";
@@ -28,7 +29,7 @@ axis! {
         lightweight::Lightweight,
         hot::Hot,
     }
-    fn most_senses(&self) -> Option<u64>;
+    fn most_senses(&self) -> MostSenses;
     fn streams(&self) -> &'static [StreamRow];
     #[inline]
     fn rewrites(&mut self, read: &PageRead) -> bool;

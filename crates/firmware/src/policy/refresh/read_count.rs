@@ -2,36 +2,36 @@
 
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::Refresh;
-use super::read_limit::{READS, most_senses};
+use super::read_limit::{READS_MLC, READS_QLC, READS_SLC, READS_TLC};
+use super::{MostSenses, Refresh};
 use crate::policy::Setup;
 
 pub const SCHEME: Scheme = Scheme {
     name: "read-count",
     summary: "a superblock is rewritten when its blocks were read so often that reads disturb them",
-    source: "read-disturb refresh of products, at some 400,000 reads of a TLC block (DEAR, MICRO 2025, second-hand)",
+    source: "read-disturb refresh of products, at some 400,000 reads of a TLC block (DEAR, MICRO 2025, second-hand), or 67,000 to 225,000 (three products, from public SMART logs)",
     role: Role::Scheme,
     needs: &[],
     ordered: &[],
-    params: &[READS],
+    params: &[READS_SLC, READS_MLC, READS_TLC, READS_QLC],
 };
 
 #[derive(Clone, Debug)]
 pub struct ReadCount {
-    most_senses: u64,
+    most_senses: MostSenses,
 }
 
 impl ReadCount {
     /// The scheme with the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> ReadCount {
         ReadCount {
-            most_senses: most_senses(setup, values),
+            most_senses: MostSenses::new(setup, values),
         }
     }
 }
 
 impl Refresh for ReadCount {
-    fn most_senses(&self) -> Option<u64> {
-        Some(self.most_senses)
+    fn most_senses(&self) -> MostSenses {
+        self.most_senses
     }
 }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use firstread_core::params::Param;
 use firstread_core::{CellMode, CommandId, Ns, Stream, SuperblockId};
 
 use crate::ftl::relocate::ASKED;
@@ -9,6 +10,7 @@ use crate::ftl::tests::{Drive, Silent, drive_with, fill, geometry, setup};
 use crate::observe::{Owner, PageFuture, PageHeat, RegionId, SuperblockUse};
 use crate::policy::area::{AXIS, AnyArea, Areas, Entry};
 use crate::policy::hot_pages::PageRead;
+use crate::policy::refresh::{self, AnyRefresh, MostSenses, Refresh};
 use crate::schedule::Purpose;
 
 /// Superblocks of the drive.
@@ -33,8 +35,12 @@ fn mp_page_read(drive: &mut Drive, block: SuperblockId, purpose: Purpose, asked:
 }
 
 /// Superblock `block` is changed as chance draws it.
-fn change(drive: &mut Drive, block: SuperblockId, limit: u64, s: Stream) {
+fn change(drive: &mut Drive, block: SuperblockId, s: Stream) {
     let info = drive.lower.store.shared.blocks.info_mut(block);
+    if s.at(3).below(4) == 0 {
+        info.mode = CellMode::ALL[s.at(4).below(4) as usize];
+    }
+    let limit = limit(info.mode);
     match s.at(0).below(8) {
         0 => {
             let uses = [
@@ -52,26 +58,53 @@ fn change(drive: &mut Drive, block: SuperblockId, limit: u64, s: Stream) {
     }
 }
 
-/// A superblock that was read as often as the limit says is asked for once: if it is full and at rest, has not failed, and the
+/// The limits of [`limit`].
+fn most_senses() -> MostSenses {
+    let record = refresh::AXIS
+        .schemes
+        .iter()
+        .find(|s| s.name == "read-count");
+    let params = record.expect("a scheme of the axis").params.iter();
+    let value = |p: &Param| match p.key {
+        "reads_qlc" => 45_000,
+        _ => p.default(),
+    };
+    let values: Vec<i64> = params.map(value).collect();
+    let setup = setup(CellMode::Slc, geometry(SUPERBLOCKS), 500);
+    let scheme = AnyRefresh::new("read-count", &setup, &values).expect("a scheme");
+    scheme.most_senses()
+}
+
+/// Senses of a superblock in `mode` at the limits of reads of a block, on two dies.
+fn limit(mode: CellMode) -> u64 {
+    // The last mode has another limit than its default.
+    match mode {
+        CellMode::Mlc => 40_000,
+        CellMode::Qlc => 90_000,
+        _ => 120_000,
+    }
+}
+
+/// A superblock that was read as often as the limit of its mode says is asked for once: if it is full and at rest, has not failed, and the
 /// queue of requests has room.
 #[test]
 fn model_a_superblock_that_is_read_too_often_is_asked_for_once() {
-    // Two dies, and the default of 60,000 reads of a block.
-    const LIMIT: u64 = 120_000;
     let (mut begun, mut full) = (0, 0);
     for seed in 0..40 {
         let s = Stream::new(seed).named("refresh");
         let mut drive = drive(("refresh", "read-count"));
-        assert_eq!(drive.relocate.most_senses, LIMIT);
+        drive.relocate.most_senses = most_senses();
+        let of = |mode| drive.relocate.most_senses.of(mode);
+        assert_eq!(CellMode::ALL.map(of), CellMode::ALL.map(limit));
         drive.lower.store.place.space.read_only = seed % 10 == 0;
         let mut asked: Vec<SuperblockId> = Vec::new();
         for i in 0..400 {
             let draw = s.at(i);
             let block = SuperblockId(draw.at(0).below(u64::from(SUPERBLOCKS)) as u32);
-            change(&mut drive, block, LIMIT, draw.at(1));
+            change(&mut drive, block, draw.at(1));
             let info = *drive.lower.store.shared.blocks.info(block);
             let at_rest = info.usage == SuperblockUse::Full && !info.evacuating && !info.failed;
-            let is_due = info.reads >= LIMIT && seed % 10 != 0;
+            let is_due = info.reads >= limit(info.mode) && seed % 10 != 0;
             let is_new = !asked.contains(&block);
             full += u32::from(is_due && at_rest && is_new && asked.len() == ASKED);
             if is_due && at_rest && is_new && asked.len() < ASKED {

@@ -7,6 +7,7 @@ use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId};
 use crate::ftl::place::{Erased, Evacuation};
 use crate::ftl::tests::{Drive, Silent, drive_of, emptying, fill, geometry, setup};
 use crate::observe::{CopyRefused, FutureBuilder, Owner, Regions, SuperblockUse};
+use crate::policy::refresh::{self, AnyRefresh, Refresh};
 
 /// Slots of a superblock in the modes of the drive.
 const QLC: u64 = 256;
@@ -151,6 +152,38 @@ fn model_a_superblock_changes_its_mode_where_capacity_and_reserve_allow() {
         }
     }
     assert!(found.iter().all(|n| *n > 100), "{found:?}");
+}
+
+/// A superblock that reads have disturbed waits for a superblock in its mode, if it holds data, if the mode has a pool, if the
+/// over-provisioning allows one more, and until it was read an eighth more than the limit.
+#[test]
+fn model_a_disturbed_superblock_waits_for_its_mode() {
+    let axis = &refresh::AXIS;
+    let record = axis.schemes.iter().find(|s| s.name == "read-count");
+    let params = record.expect("a scheme of the axis").params.iter();
+    let values: Vec<i64> = params.map(|p| p.default()).collect();
+    let (mut waits, mut goes) = (0, 0);
+    for seed in 0..400 {
+        let s = Stream::new(seed).named("disturbed");
+        let mut drive = drawn("hotness", s);
+        let setup = setup(CellMode::Qlc, geometry(16), 1_000);
+        let refresh = AnyRefresh::new("read-count", &setup, &values).expect("a scheme");
+        drive.relocate.most_senses = refresh.most_senses();
+        let mut info = *drive.lower.store.shared.blocks.info(SuperblockId(1));
+        info.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(30).below(3) as usize];
+        let limit = 120_000;
+        info.reads = limit + limit / 8 + s.at(31).below(4) - 2;
+        info.valid_slots = s.at(32).below(3) as u32;
+        let allowed = info.mode != CellMode::Qlc && leaves_over_provisioning(&drive, info.mode);
+        let expected = allowed && info.valid_slots > 0 && info.reads < limit + limit / 8;
+        let store = &drive.lower.store;
+        let found = drive
+            .relocate
+            .waits_for_its_mode(&info, &store.place, &store.shared);
+        assert_eq!(found, expected, "seed {seed}: {info:?}");
+        *(if found { &mut waits } else { &mut goes }) += 1;
+    }
+    assert!(waits > 20 && goes > 100, "{waits} {goes}");
 }
 
 /// An emptied superblock goes to the stream that has found none: where it is to be of the drive's own mode, outside a
