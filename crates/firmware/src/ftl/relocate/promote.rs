@@ -10,7 +10,7 @@ use super::Relocate;
 use super::evacuate::mp_pages_of;
 use crate::ftl::place::{Erased, Placement};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{CopyRefused, Owner, RegionId};
+use crate::observe::{CopyRefused, Owner, RegionId, SuperblockUse};
 use crate::policy::cell_mode::CellModes;
 use crate::shared::{Out, Shared};
 
@@ -37,7 +37,7 @@ impl Relocate {
     }
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the
-    /// scheme will come back to it.
+    /// scheme will come back to it. One that is still open is closed.
     pub(super) fn give_back<M: Arena>(
         &mut self,
         now: Ns,
@@ -45,6 +45,9 @@ impl Relocate {
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
+        if lower.store.shared.blocks.info(block).usage == SuperblockUse::Open {
+            return lower.store.close_early(now, block, ports);
+        }
         let mode = lower.store.shared.config.mode;
         if self.ask_mode(now, block, mode, lower, ports).is_ok() {
             lower.store.shared.counters.superblocks_given_back += 1;

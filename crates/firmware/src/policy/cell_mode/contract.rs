@@ -40,8 +40,8 @@ pub trait CellModes {
         let _ = (mode, heat, future);
         false
     }
-    /// A load begins of which `future` tells. Only oracles are told. Not on the path of a request.
-    fn foresee(&mut self, future: &Future) {
+    /// A load begins of which `future` tells. Only oracles are told. They may divide it into phases. Not on the path of a request.
+    fn foresee(&mut self, future: &mut Future) {
         let _ = future;
     }
     /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any.
