@@ -266,7 +266,9 @@ fn model_superblocks_are_given_back_when_half_of_them_is_gone() {
                     _ => draw.at(4).below(u64::from(holds) + 1) as u32,
                 };
                 if is_full && !info.evacuating && info.mode != CellMode::Qlc {
-                    expected.push(match info.valid_slots < holds / 2 {
+                    // Pages of a tired one are copied, and not moved.
+                    info.reads = draw.at(5).below(2) * TIRED;
+                    expected.push(match info.valid_slots < holds / 2 && info.reads == 0 {
                         true => GiveBack::Now(block),
                         false => GiveBack::UnlessOneStays(block),
                     });
@@ -330,6 +332,51 @@ fn model_the_pages_of_a_tired_superblock_are_copied_to_another_one() {
         assert_eq!(converted(TIRED - 1), most, "{reads} reads a page");
         // All are tired: each has another one beside it, as far as the slots go.
         assert_eq!(converted(TIRED), BUDGET / 192, "{reads} reads a page");
+    }
+}
+
+/// If a superblock more may change its mode time and again, and none does, the one with the most garbage in the drive's own mode is
+/// cleaned, as long as an eighth of it is garbage.
+#[test]
+fn model_room_is_made_where_no_superblock_is_free() {
+    for seed in 0..20 {
+        let s = Stream::new(seed).named("room");
+        let mut scheme = modes(0, skewed);
+        scheme.after_read(&read(CellMode::Qlc, 9, 0, (200, 1)));
+        let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
+        for block in (0..SUPERBLOCKS).map(SuperblockId) {
+            let info = blocks.info_mut(block);
+            info.usage = SuperblockUse::Full;
+            info.valid_slots = 100 + s.at(block.0.into()).below(157) as u32;
+        }
+        let least = blocks
+            .iter()
+            .min_by_key(|(_, info)| info.valid_slots)
+            .unwrap()
+            .0;
+        for turn in 1..=40 {
+            assert!(scheme.may_convert(CellMode::Slc, &blocks));
+            let found = scheme.gives_back(&blocks);
+            let expected = (turn % 16 == 0).then_some(GiveBack::Now(least));
+            assert_eq!(found, expected, "seed {seed}, {turn}");
+        }
+        // Nothing is worth cleaning.
+        for block in (0..SUPERBLOCKS).map(SuperblockId) {
+            blocks.info_mut(block).valid_slots = QLC * 7 / 8;
+        }
+        for _ in 0..40 {
+            assert!(scheme.may_convert(CellMode::Slc, &blocks));
+            assert_eq!(scheme.gives_back(&blocks), None, "seed {seed}");
+        }
+        // One changes: nobody waits.
+        for block in (0..2).map(SuperblockId) {
+            blocks.info_mut(block).valid_slots = 1;
+            for _ in 0..15 {
+                scheme.may_convert(CellMode::Tlc, &blocks);
+            }
+            blocks.info_mut(block).mode = CellMode::Tlc;
+        }
+        assert_eq!(scheme.gives_back(&blocks), None, "seed {seed}");
     }
 }
 

@@ -37,7 +37,7 @@ impl Relocate {
     }
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the
-    /// scheme will come back to it. One that is still open is closed.
+    /// scheme will come back to it. One that is still open is closed, and one in the drive's own mode is cleaned.
     pub(super) fn give_back<M: Arena>(
         &mut self,
         now: Ns,
@@ -50,7 +50,8 @@ impl Relocate {
         }
         let mode = lower.store.shared.config.mode;
         if self.ask_mode(now, block, mode, lower, ports).is_ok() {
-            lower.store.shared.counters.superblocks_given_back += 1;
+            let is_other = lower.store.shared.blocks.info(block).mode != mode;
+            lower.store.shared.counters.superblocks_given_back += u64::from(is_other);
             self.again = true;
         }
     }

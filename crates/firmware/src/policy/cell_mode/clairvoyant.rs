@@ -59,6 +59,8 @@ const CLOSED: u32 = 1 << 10;
 /// A page stays if it is read at least this part as often as the last page that is worth a slot: it is no use to copy pages
 /// on the edge in turn.
 const STAYS: u32 = 2;
+/// Times that a superblock more may change its mode, and none does, after which room is made for one.
+const NONE_FREE: u32 = 16;
 /// Reads after which open superblocks are looked at.
 const LOOK: u32 = 1 << 12;
 
@@ -83,6 +85,8 @@ pub struct Clairvoyant {
     closed_for: u32,
     /// Reads until open superblocks are looked at.
     look_in: u32,
+    /// Superblocks in other modes when one more was last allowed, and how often it was since there were so many.
+    allowed: (u32, u32),
     rounds: Rounds,
 }
 
@@ -107,6 +111,7 @@ impl Clairvoyant {
             closed: ModeSet::default(),
             closed_for: 0,
             look_in: LOOK,
+            allowed: (0, 0),
             rounds: Rounds::new(values),
         }
     }
@@ -150,6 +155,22 @@ impl Clairvoyant {
     /// Whether the superblock of `info`, in another mode, was read so often that its data are to be rewritten.
     fn is_tired(&self, info: &SuperblockInfo) -> bool {
         self.slots.of(info.mode).is_some() && info.reads >= self.slots.tired
+    }
+
+    /// Superblock of the drive's own mode with the most garbage, if no superblock is free for a change of mode. Garbage collection
+    /// goes at the pace of the host's writes, and a load may have none.
+    fn makes_room(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
+        if self.allowed.1 < NONE_FREE {
+            return None;
+        }
+        self.allowed.1 = 0;
+        let at_rest = blocks.iter().filter(|(_, info)| {
+            let is_full = info.usage == SuperblockUse::Full && !info.evacuating && !info.failed;
+            is_full && info.mode == self.own && !info.holds_map
+        });
+        let (block, info) = at_rest.min_by_key(|(_, info)| info.valid_slots)?;
+        let holds = self.slots.hold[0] * u64::from(self.own.bits());
+        (8 * u64::from(info.valid_slots) < 7 * holds).then_some(GiveBack::Now(block))
     }
 
     /// Expected time of a read of the page of `read` where it lies.
@@ -206,13 +227,14 @@ impl CellModes for Clairvoyant {
     }
 
     fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool {
-        let (mut in_mode, mut lost) = (0, 0);
+        let (mut in_mode, mut in_others, mut lost) = (0, 0, 0);
         let good = blocks
             .iter()
             .filter(|(_, info)| info.usage != SuperblockUse::Bad);
         for (_, info) in good {
             // One that is tired has another one beside it.
             in_mode += u32::from(info.mode == mode && !self.is_tired(info));
+            in_others += u32::from(info.mode != self.own);
             lost += self.slots.of(info.mode).map_or(0, |(_, loses)| loses);
         }
         let loses = self.slots.of(mode).map_or(0, |(_, loses)| loses);
@@ -231,6 +253,10 @@ impl CellModes for Clairvoyant {
             // What was left behind may make room.
             self.rounds.begin();
         }
+        self.allowed = match self.allowed {
+            (of, times) if may && of == in_others => (of, times + 1),
+            _ => (in_others, u32::from(may)),
+        };
         may
     }
 
@@ -265,6 +291,9 @@ impl CellModes for Clairvoyant {
     }
 
     fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
+        if let Some(room) = self.makes_room(blocks) {
+            return Some(room);
+        }
         if self.look_in == 0 {
             self.look_in = LOOK;
             // No page is copied from an open superblock. It is closed.
@@ -281,7 +310,9 @@ impl CellModes for Clairvoyant {
             let Some((holds, _)) = self.slots.of(info.mode).filter(|_| at_rest) else {
                 continue;
             };
-            if 2 * u64::from(info.valid_slots) < holds {
+            // The pages of a tired one are copied by their next reads. If they were moved while no slot is at hand, they would go
+            // to the drive's own mode.
+            if 2 * u64::from(info.valid_slots) < holds && !self.is_tired(info) {
                 return Some(GiveBack::Now(block));
             }
             return Some(GiveBack::UnlessOneStays(block));

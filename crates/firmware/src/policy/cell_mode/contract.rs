@@ -44,8 +44,8 @@ pub trait CellModes {
     fn foresee(&mut self, future: &mut Future) {
         let _ = future;
     }
-    /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any.
-    /// Asked after host reads.
+    /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any: if it is still
+    /// open it is closed. Or one in the drive's own mode, to be cleaned for room. Asked after host reads.
     fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
         let _ = blocks;
         None
