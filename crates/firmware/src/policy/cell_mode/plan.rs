@@ -60,7 +60,7 @@ pub(super) struct Slots {
 /// reads of it then, and no scheme of axis `refresh` has as low a limit by default.
 const TIRED: u64 = 20_000;
 /// What a copy costs, in reads that are saved: it keeps a die from reading.
-const COPY: u64 = 2;
+const COPY: u32 = 2;
 
 impl Slots {
     /// On a drive of `geometry` whose superblocks start in mode `own`.
@@ -101,14 +101,13 @@ impl Plan {
         Plan((0..=STEPS).map(worth).collect())
     }
 
-    /// What the plan for pages that save so many `reads` each saves, less what its copies cost: in reads of SLC mode that are
+    /// What a plan for pages that save so many `reads` each saves, less what its copies cost: in reads of SLC mode that are
     /// saved, times [`STEPS`].
     pub(super) fn value(reads: Vec<u32>, slots: &Slots, budget: u64, times: &Times) -> u64 {
-        let (reads, sums) = most_first(reads);
+        let left = reads.iter().map(|reads| reads.saturating_sub(COPY));
+        let (reads, sums) = most_first(left.filter(|&reads| reads > 0).collect());
         let budget = slots.less_spare(budget, &sums);
-        let share = tlc_share(times).unwrap_or(0);
-        let (_, saved, pages) = worth(&reads, &sums, slots, budget, share);
-        saved.saturating_sub(STEPS * COPY * pages)
+        worth(&reads, &sums, slots, budget, tlc_share(times).unwrap_or(0)).1
     }
 
     /// Reads that are saved by the last page that is worth a slot; zero if none is.
@@ -174,14 +173,8 @@ fn tlc_share(times: &Times) -> Option<u64> {
 }
 
 /// What is worth which mode, if a read in TLC mode saves `tlc_share` steps of what one in SLC mode saves. `reads` are those
-/// that pages save, the most first, and `sums` those of all pages before. Also returns what is saved and by how many pages.
-fn worth(
-    reads: &[u32],
-    sums: &[u64],
-    slots: &Slots,
-    budget: u64,
-    tlc_share: u64,
-) -> (Worth, u64, u64) {
+/// that pages save, the most first, and `sums` those of all pages before. Also returns what is saved.
+fn worth(reads: &[u32], sums: &[u64], slots: &Slots, budget: u64, tlc_share: u64) -> (Worth, u64) {
     let pages = reads.iter().take_while(|&&saved| saved > 0).count() as u64;
     let [slc_holds, tlc_holds] = slots.hold;
     let [slc_loses, tlc_loses] = slots.lose.map(|slots| slots.max(1));
@@ -206,14 +199,14 @@ fn worth(
             false => best,
         });
     let Some((saved, slc, tlc, in_slc, in_both)) = best else {
-        return (Worth::default(), 0, 0);
+        return (Worth::default(), 0);
     };
     let last = |from: u64, to: u64| (to > from).then(|| reads[to as usize - 1]);
     let worth = Worth {
         superblocks: [slc as u32, tlc as u32],
         reads: [last(0, in_slc), last(in_slc, in_both)],
     };
-    (worth, saved, in_both)
+    (worth, saved)
 }
 
 #[cfg(test)]
