@@ -25,9 +25,7 @@ use crate::output::human::{self, Losses, Marks, state_line};
 use crate::output::spread::Spread;
 use crate::output::summary::{Direction, Run, Summary, causes, runs};
 use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
-use crate::run::{
-    check_ends, check_one_scheme_per_axis, print_switched_off, run_pages, summary, warn_of,
-};
+use crate::run::{check_ends, check_one_scheme_per_axis, print_notes, run_pages, summary, warn_of};
 use crate::streams::{data, quoted, tell};
 
 /// Examples at the end of the help.
@@ -177,7 +175,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     if let Some(first) = runs.first() {
         warn_of(first);
     }
-    print_switched_off(points.iter().map(|point| &point.setup));
+    print_notes(points.iter().map(|point| &point.setup));
     kept::tell_times(&runs);
     let mut results: Vec<Compared<'_>> = Vec::new();
     for run in runs {

@@ -151,7 +151,7 @@ fn show_found(args: &RunArgs, store: &Store, setup: &Setup, kept: &Kept) -> Resu
         summary: Summary::read(kept)?,
     };
     warn_of(&run);
-    print_switched_off([setup].into_iter());
+    print_notes([setup].into_iter());
     match args.output.form.form() {
         Form::Json => data(&store.page("result.json")?)?,
         Form::Human => {
@@ -169,7 +169,7 @@ fn show_run(args: &RunArgs, setup: &Setup, outcome: &Outcome) -> Result<()> {
     let notices: Vec<String> = outcome.notices.iter().map(ToString::to_string).collect();
     let completed = outcome.stats.ended == Ended::Completed;
     print_warnings(setup, &notices, outcome.stats.requests, completed);
-    print_switched_off([setup].into_iter());
+    print_notes([setup].into_iter());
     let (_, wall) = results::result_and_wall(setup, outcome, false);
     match args.output.form.form() {
         Form::Json => {
@@ -219,7 +219,7 @@ fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
         return Err(Interrupted(" before any run had ended".into()).into());
     };
     warn_of(first);
-    print_switched_off([first.setup].into_iter());
+    print_notes([first.setup].into_iter());
     kept::tell_times(&runs);
     let row = |run: &Run<'_>, result| kept::row(None, run.setup, result);
     if out.is_some() {
@@ -292,13 +292,13 @@ fn print_warnings(setup: &Setup, notices: &[String], requests: u64, completed: b
     }
 }
 
-/// Prints which schemes of these drives an option switches off, each once.
-pub fn print_switched_off<'a>(setups: impl Iterator<Item = &'a Setup>) {
+/// Prints what is to be known of these drives, each note once.
+pub fn print_notes<'a>(setups: impl Iterator<Item = &'a Setup>) {
     let mut told = Vec::new();
     for note in setups.flat_map(Setup::notes) {
-        if !told.contains(&off) {
-            notice(&off.to_string());
-            told.push(off);
+        if !told.contains(&note) {
+            notice(&note);
+            told.push(note);
         }
     }
 }

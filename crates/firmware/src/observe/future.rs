@@ -11,11 +11,16 @@
 //!
 //! A command counts once for each page that it touches, however much of it. So does a read that memory answers. A trim
 //! changes nothing. Pages that the load does not touch take a quarter of a bit each: the others are kept in chunks.
+//!
+//! When a page is read is told by windows of the load. An oracle that plans over time divides the load into phases
+//! ([`Future::divide`]) and is told of each page how it is read in the phase that the load is in.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use firstread_core::Lpn;
+
+use super::windows::{InPhase, Phases, Windows};
 
 /// Pages of a chunk.
 const CHUNK: u64 = 128;
@@ -31,6 +36,8 @@ pub struct PageFuture {
     pub left: u32,
     /// Writes that are still to come.
     pub writes: u32,
+    /// Of the reads of its current version, those of the phase that the load is in. A load that was not divided is one phase.
+    pub now: InPhase,
 }
 
 /// What the host will read and write.
@@ -45,6 +52,10 @@ struct Told {
     pages: Box<[Page]>,
     /// Reads of each version, page after page.
     reads: Box<[u32]>,
+    /// When pages are read, until an oracle has looked at it.
+    windows: Option<Windows>,
+    /// The phases, if an oracle has divided the load.
+    phases: Option<Phases>,
 }
 
 /// Where a page stands.
@@ -75,9 +86,11 @@ impl Future {
     #[inline]
     pub fn on_read(&mut self, first: Lpn, slots: u32) {
         if let Some(told) = &mut self.0 {
+            told.command();
             told.each(first, slots, |page, _| {
                 page.left = page.left.saturating_sub(1)
             });
+            told.read_in_phase(first, slots);
         }
     }
 
@@ -85,6 +98,7 @@ impl Future {
     #[inline]
     pub fn on_write(&mut self, first: Lpn, slots: u32) {
         if let Some(told) = &mut self.0 {
+            told.command();
             told.each(first, slots, |page, reads| {
                 if page.later > 0 {
                     page.later -= 1;
@@ -99,14 +113,51 @@ impl Future {
     /// What is to come of page `lpn`: nothing of one that the load does not touch, or of a page of the map.
     #[inline]
     pub fn of(&self, lpn: Lpn) -> PageFuture {
-        let Some((told, page)) = self.0.as_ref().and_then(|told| Some((told, told.at(lpn)?)))
-        else {
+        let Some(told) = &self.0 else {
             return PageFuture::default();
         };
+        let index = told.index(lpn);
+        let page = index.map_or(Page::default(), |at| told.pages[at]);
+        let reads = index.map_or(0, |_| told.reads[page.version as usize]);
+        let left = page.left.max(0) as u32;
+        let now = match &told.phases {
+            Some(phases) => phases.of(index),
+            None => InPhase {
+                phase: 0,
+                reads,
+                left,
+            },
+        };
         PageFuture {
-            reads: told.reads[page.version as usize],
-            left: page.left.max(0) as u32,
+            reads,
+            left,
             writes: page.later,
+            now: InPhase {
+                phase: now.phase,
+                reads: now.reads.min(reads),
+                left: now.left.min(left),
+            },
+        }
+    }
+
+    /// When pages are read; known until the load is divided or the windows are forgotten.
+    pub fn windows(&self) -> Option<&Windows> {
+        self.0.as_ref()?.windows.as_ref()
+    }
+
+    /// Divides the load into phases that begin at the windows `starts`, in rising order from the first window on.
+    pub fn divide(&mut self, starts: &[u32]) {
+        if let Some(told) = &mut self.0
+            && let Some(windows) = told.windows.take()
+        {
+            told.phases = Some(Phases::new(&windows, starts));
+        }
+    }
+
+    /// Nobody will ask when pages are read.
+    pub fn forget_windows(&mut self) {
+        if let Some(told) = &mut self.0 {
+            told.windows = None;
         }
     }
 
@@ -146,7 +197,9 @@ impl Future {
         self.0.as_ref().map_or(0, |told| {
             let of = size_of_val::<[u32]>;
             let pages = size_of_val::<[Page]>(&told.pages);
-            (of(&told.chunk_of) + pages + of(&told.reads)) as u64
+            let windows = told.windows.as_ref().map_or(0, Windows::bytes);
+            let phases = told.phases.as_ref().map_or(0, Phases::bytes);
+            (of(&told.chunk_of) + pages + of(&told.reads)) as u64 + windows + phases
         })
     }
 }
@@ -158,9 +211,26 @@ impl Told {
         (chunk != UNTOUCHED).then(|| chunk as usize * CHUNK as usize + (lpn.0 % CHUNK) as usize)
     }
 
-    #[inline]
+    #[cfg(test)]
     fn at(&self, lpn: Lpn) -> Option<&Page> {
         self.index(lpn).map(|at| &self.pages[at])
+    }
+
+    fn command(&mut self) {
+        if let Some(phases) = &mut self.phases {
+            phases.command();
+        }
+    }
+
+    #[inline(never)] // As `each`.
+    fn read_in_phase(&mut self, first: Lpn, slots: u32) {
+        for lpn in first.0..first.0 + u64::from(slots) {
+            if let Some(at) = self.index(Lpn(lpn))
+                && let Some(phases) = &mut self.phases
+            {
+                phases.read(at);
+            }
+        }
     }
 
     fn versions(&self, page: &Page) -> &[u32] {
@@ -186,6 +256,7 @@ pub struct FutureBuilder {
     last: Vec<u32>,
     /// Reads of versions that are written over, with the index of their page, in the order of the writes.
     before: Vec<(u32, u32)>,
+    windows: Windows,
 }
 
 /// The load has more versions of pages than the door counts: 2^31.
@@ -200,6 +271,7 @@ impl FutureBuilder {
             chunk_of: alloc::vec![UNTOUCHED; chunks],
             last: Vec::new(),
             before: Vec::new(),
+            windows: Windows::default(),
         }
     }
 
@@ -215,15 +287,18 @@ impl FutureBuilder {
 
     /// Next comes a read of `slots` pages from `first` on.
     pub fn read(&mut self, first: Lpn, slots: u32) {
+        self.windows.command();
         for lpn in first.0..first.0 + u64::from(slots) {
             if let Some(at) = self.touch(lpn) {
                 self.last[at] = self.last[at].saturating_add(1);
+                self.windows.read(at);
             }
         }
     }
 
     /// Next comes a write of `slots` pages from `first` on.
     pub fn write(&mut self, first: Lpn, slots: u32) {
+        self.windows.command();
         for lpn in first.0..first.0 + u64::from(slots) {
             if let Some(at) = self.touch(lpn) {
                 let reads = core::mem::take(&mut self.last[at]);
@@ -266,6 +341,8 @@ impl FutureBuilder {
             chunk_of: self.chunk_of.into(),
             pages: pages.into(),
             reads: reads.into(),
+            windows: Some(self.windows),
+            phases: None,
         }))))
     }
 }
@@ -376,7 +453,9 @@ mod tests {
         let drive = 3_750_000_000;
         let mut builder = FutureBuilder::new(drive);
         builder.read(Lpn(3_000_000_000), 1);
-        let future = builder.build().unwrap();
+        let mut future = builder.build().unwrap();
+        assert!(future.windows().is_some_and(|windows| windows.count() == 1));
+        future.forget_windows();
         assert_eq!(future.of(Lpn(3_000_000_000)).left, 1);
         assert_eq!(future.of(Lpn(u64::MAX)), PageFuture::default());
         assert_eq!(future.bytes(), drive.div_ceil(128) * 4 + 128 * (12 + 4));

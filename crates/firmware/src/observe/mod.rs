@@ -14,6 +14,7 @@ mod regions;
 mod superblock;
 mod superblocks;
 mod who;
+mod windows;
 
 pub(crate) use at_rest::Among;
 pub use at_rest::Filled;
@@ -28,3 +29,4 @@ pub use superblock::{SuperblockInfo, SuperblockUse};
 pub use superblocks::{PhysicalCapacity, SuperblockTable, SuperblockView};
 pub use who::{ModeSet, OWNERS, Owner, StreamBuffer, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};
+pub use windows::{InPhase, WindowReads, Windows};

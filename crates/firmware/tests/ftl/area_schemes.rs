@@ -285,7 +285,7 @@ fn formula_pages_stay_unless_half_a_superblock_stayed() {
             future: PageFuture {
                 reads: 9,
                 left: 9,
-                writes: 0,
+                ..PageFuture::default()
             },
             ..page_move(Owner::MakeRoom, LOW, 9)
         };

@@ -3,7 +3,7 @@
 use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{
-    Future, FutureBuilder, PageFuture, PageHeat, Regions, SuperblockInfo, SuperblockTable,
+    Future, FutureBuilder, InPhase, PageFuture, PageHeat, Regions, SuperblockInfo, SuperblockTable,
     SuperblockUse,
 };
 use firstread_firmware::policy::area::{
@@ -22,6 +22,8 @@ const PAGES: u64 = 1_000;
 const CLOSED: u32 = 1_024;
 /// Reads of a superblock for each of its slots up to which its data count as just written.
 const FRESH: u64 = 16;
+/// Reads of a superblock from which its data are rewritten: 20,000 of each of four dies.
+const TIRED: u64 = 4 * 20_000;
 
 /// A drive whose reads take 20 µs for each bit of a cell.
 fn of_drive() -> Setup {
@@ -48,15 +50,38 @@ fn modes(period: i64, reads: impl Fn(u64) -> u32) -> AnyCellMode {
     let params = record.params.iter();
     let values: Vec<i64> = params.map(|p| value(p.key, p.default())).collect();
     let mut scheme = AnyCellMode::new("clairvoyant", &of_drive(), &values).unwrap();
-    scheme.foresee(&told(reads));
+    scheme.foresee(&mut told(reads));
     scheme
 }
 
+/// A page of which `reads` were told and `left` are to come, all in the first phase.
+fn future((reads, left): (u32, u32)) -> PageFuture {
+    let now = InPhase {
+        phase: 0,
+        reads,
+        left,
+    };
+    PageFuture {
+        reads,
+        left,
+        writes: 0,
+        now,
+    }
+}
+
+/// All pages are read from the beginning to the end.
 fn told(reads: impl Fn(u64) -> u32) -> Future {
     let mut future = FutureBuilder::new(PAGES);
-    for page in 0..PAGES {
-        for _ in 0..reads(page) {
-            future.read(Lpn(page), 1);
+    let most = (0..PAGES).map(&reads).max().unwrap_or(0);
+    for turn in 0..most {
+        for page in 0..PAGES {
+            // Pages that are read seldom are not all read at the same time.
+            let later = page * u64::from(most) / PAGES;
+            let before =
+                |turn| (u64::from(turn) * u64::from(reads(page)) + later) / u64::from(most);
+            if before(turn + 1) > before(turn) {
+                future.read(Lpn(page), 1);
+            }
         }
     }
     future.build().unwrap()
@@ -68,7 +93,7 @@ fn skewed(page: u64) -> u32 {
 }
 
 /// A read of a page of which `reads` were told and `left` are to come.
-fn read(mode: CellMode, retries: u8, block_reads: u64, (reads, left): (u32, u32)) -> PageRead {
+fn read(mode: CellMode, retries: u8, block_reads: u64, told: (u32, u32)) -> PageRead {
     PageRead {
         block: SuperblockId(2),
         mode,
@@ -78,11 +103,7 @@ fn read(mode: CellMode, retries: u8, block_reads: u64, (reads, left): (u32, u32)
         retries,
         age: Ns::ZERO,
         heat: PageHeat::default(),
-        future: PageFuture {
-            reads,
-            left,
-            writes: 0,
-        },
+        future: future(told),
     }
 }
 
@@ -92,7 +113,7 @@ fn hot_goes(scheme: &mut AnyCellMode) -> Option<CellMode> {
 }
 
 /// A page goes at its first read, or later if it was refused, as long as a read is to come. One that lies in another mode goes
-/// again only if its reads there have become slow: its superblock is read often and the read was retried.
+/// again into the same mode only if its reads there have become slow: its superblock is read often and the read was retried.
 #[test]
 fn model_pages_go_once_and_again_when_they_have_become_slow() {
     for seed in 0..20 {
@@ -115,8 +136,11 @@ fn model_pages_go_once_and_again_when_they_have_become_slow() {
             let found = scheme.after_read(&page);
             let case = format!("seed {seed}, read {i}: {page:?}");
             let is_slow = !is_fresh && retries > 0;
-            if left == 0 || mode != CellMode::Qlc && !is_slow {
+            if left == 0 || mode == CellMode::Slc && !is_slow {
                 assert_eq!(found, None, "{case}");
+            } else if mode == CellMode::Tlc && !is_slow {
+                // Not copied into the mode that it lies in.
+                assert!(matches!(found, None | Some(CellMode::Slc)), "{case}");
             } else if mode == CellMode::Qlc {
                 // Planned by all its reads, however few are left.
                 assert_eq!(found, Some(CellMode::Slc), "{case}");
@@ -230,8 +254,7 @@ fn of_table(blocks: &SuperblockTable) -> ReclaimState<'_> {
     }
 }
 
-/// A round gives back what is less than half valid, and the others unless a page stays; and at once a superblock whose data have
-/// become slow while their mode is closed.
+/// A round gives back what is less than half valid, and the others unless a page stays.
 #[test]
 fn model_superblocks_are_given_back_when_half_of_them_is_gone() {
     for seed in 0..40 {
@@ -259,7 +282,9 @@ fn model_superblocks_are_given_back_when_half_of_them_is_gone() {
                     _ => draw.at(4).below(u64::from(holds) + 1) as u32,
                 };
                 if is_full && !info.evacuating && info.mode != CellMode::Qlc {
-                    expected.push(match info.valid_slots < holds / 2 {
+                    // Pages of a tired one are copied, and not moved.
+                    info.reads = draw.at(5).below(2) * TIRED;
+                    expected.push(match info.valid_slots < holds / 2 && info.reads == 0 {
                         true => GiveBack::Now(block),
                         false => GiveBack::UnlessOneStays(block),
                     });
@@ -277,14 +302,112 @@ fn model_superblocks_are_given_back_when_half_of_them_is_gone() {
                 core::iter::from_fn(|| scheme.gives_back(&of_table(&blocks))).collect();
             assert_eq!(found, expected, "seed {seed}, round {round}");
         }
-        blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Slc);
-        assert!(!scheme.may_convert(CellMode::Slc, &blocks));
-        while scheme.gives_back(&of_table(&blocks)).is_some() {}
-        let slow = read(CellMode::Slc, 40, 1 << 40, (200, 199));
-        assert_eq!(scheme.after_read(&slow), None, "its mode is closed");
-        let given = scheme.gives_back(&of_table(&blocks));
-        assert_eq!(given, Some(GiveBack::Now(slow.block)), "seed {seed}");
     }
+}
+
+/// A superblock that was read so often that its data are to be rewritten has another one beside it: its pages are copied
+/// there, as long as they are read, and the slots of both are within what may be lost. One that is open is closed.
+#[test]
+fn model_the_pages_of_a_tired_superblock_are_copied_to_another_one() {
+    // Reads by which a few superblocks are tired.
+    let often = |page| if page < 100 { 4_000 } else { 2 };
+    let tired = |mode, left| read(mode, 0, TIRED, (4_000, left));
+    for mode in [CellMode::Slc, CellMode::Tlc] {
+        let mut scheme = modes(0, often);
+        assert_eq!(scheme.after_read(&tired(mode, 9)), Some(mode));
+        assert_eq!(scheme.after_read(&tired(mode, 0)), None);
+        let rested = scheme.after_read(&read(mode, 0, TIRED - 1, (4_000, 9)));
+        assert_ne!(rested, Some(mode));
+        for usage in [SuperblockUse::Open, SuperblockUse::Full] {
+            let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
+            let info = blocks.info_mut(SuperblockId(7));
+            (info.mode, info.usage, info.reads) = (mode, usage, TIRED);
+            let found = (0..2 << 12).filter_map(|_| {
+                scheme.after_read(&read(CellMode::Qlc, 0, 0, (1, 0)));
+                scheme.gives_back(&of_table(&blocks))
+            });
+            let closes = GiveBack::Now(SuperblockId(7));
+            let expected: &[GiveBack] = match usage {
+                SuperblockUse::Open => &[closes; 2],
+                _ => &[],
+            };
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{mode:?} {usage:?}");
+        }
+    }
+    // The slots of one superblock in SLC mode are kept: of 1,228, which would pay for six. 300 pages fill five.
+    for (reads, most) in [(200, 5), (4_000, 5)] {
+        let converted = |senses| {
+            let mut scheme = modes(0, |page| if page < 300 { reads } else { 1 });
+            scheme.after_read(&read(CellMode::Qlc, 9, 0, (reads, 1)));
+            let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
+            let mut converted = 0;
+            while scheme.may_convert(CellMode::Slc, &blocks) {
+                let info = blocks.info_mut(SuperblockId(converted));
+                (info.mode, info.reads) = (CellMode::Slc, senses);
+                converted += 1;
+            }
+            converted
+        };
+        assert_eq!(converted(TIRED - 1), most, "{reads} reads a page");
+        // All are tired: each has another one beside it, as far as the slots go.
+        assert_eq!(converted(TIRED), BUDGET / 192, "{reads} reads a page");
+    }
+}
+
+/// If a superblock more may change its mode time and again, and none does, the one with the most garbage in the drive's own mode is
+/// cleaned, as long as an eighth of it is garbage.
+#[test]
+fn model_room_is_made_where_no_superblock_is_free() {
+    for seed in 0..20 {
+        let s = Stream::new(seed).named("room");
+        let mut scheme = modes(0, skewed);
+        scheme.after_read(&read(CellMode::Qlc, 9, 0, (200, 1)));
+        let mut blocks = SuperblockTable::new(SUPERBLOCKS, CellMode::Qlc);
+        for block in (0..SUPERBLOCKS).map(SuperblockId) {
+            let info = blocks.info_mut(block);
+            info.usage = SuperblockUse::Full;
+            info.valid_slots = 100 + s.at(block.0.into()).below(157) as u32;
+        }
+        let least = blocks
+            .iter()
+            .min_by_key(|(_, info)| info.valid_slots)
+            .unwrap()
+            .0;
+        for turn in 1..=40 {
+            assert!(scheme.may_convert(CellMode::Slc, &blocks));
+            let found = scheme.gives_back(&of_table(&blocks));
+            let expected = (turn % 16 == 0).then_some(GiveBack::Now(least));
+            assert_eq!(found, expected, "seed {seed}, {turn}");
+        }
+        // Nothing is worth cleaning.
+        for block in (0..SUPERBLOCKS).map(SuperblockId) {
+            blocks.info_mut(block).valid_slots = QLC * 7 / 8;
+        }
+        for _ in 0..40 {
+            assert!(scheme.may_convert(CellMode::Slc, &blocks));
+            assert_eq!(scheme.gives_back(&of_table(&blocks)), None, "seed {seed}");
+        }
+        // One changes: nobody waits.
+        for block in (0..2).map(SuperblockId) {
+            blocks.info_mut(block).valid_slots = 1;
+            for _ in 0..15 {
+                scheme.may_convert(CellMode::Tlc, &blocks);
+            }
+            blocks.info_mut(block).mode = CellMode::Tlc;
+        }
+        assert_eq!(scheme.gives_back(&of_table(&blocks)), None, "seed {seed}");
+    }
+}
+
+/// A page stays where it is read half as often as the last page that is worth a slot.
+#[test]
+fn formula_pages_stay_that_are_nearly_worth_a_slot() {
+    // There are slots for 576 pages in TLC mode, and those are read 40 times.
+    let mut scheme = modes(0, |page| if page < 600 { 40 } else { 2 });
+    scheme.after_read(&read(CellMode::Qlc, 0, 0, (1, 0)));
+    let stays = |told| scheme.stays(CellMode::Tlc, PageHeat::default(), future(told));
+    let found = [(40, 1), (40, 0), (20, 9), (19, 9)].map(stays);
+    assert_eq!(found, [true, false, true, false]);
 }
 
 /// The oracle of areas takes pages that are read twice at least, one read of which is to come, and makes room by garbage where
@@ -302,16 +425,12 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
     ));
     scheme.look(&blocks);
     // There is room for more pages than are read at all.
-    let future = told(|page| u32::from(page < 100) + u32::from(page < 50));
-    scheme.foresee(&future);
+    let load = told(|page| u32::from(page < 100) + u32::from(page < 50));
+    scheme.foresee(&load);
     for (reads, left, enters) in [(2, 2, true), (2, 1, true), (1, 1, false), (2, 0, false)] {
         let page = PageWrite {
             heat: PageHeat::default(),
-            future: PageFuture {
-                reads,
-                left,
-                writes: 0,
-            },
+            future: future((reads, left)),
             is_update: false,
         };
         let expected = enters.then_some(Entry::Update);

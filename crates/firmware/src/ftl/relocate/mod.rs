@@ -148,7 +148,7 @@ impl Relocate {
     }
 
     /// A load begins of which `future` tells.
-    pub(crate) fn foretell(&mut self, future: &Future) {
+    pub(crate) fn foretell(&mut self, future: &mut Future) {
         self.cell_mode.foresee(future);
     }
 

@@ -11,7 +11,7 @@ use super::copy::copy;
 use super::evacuate::mp_pages_of;
 use crate::ftl::place::{Erased, Item, Placement};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{CopyRefused, Owner, RegionId, StreamUse, SuperblockInfo};
+use crate::observe::{CopyRefused, Owner, RegionId, StreamUse, SuperblockInfo, SuperblockUse};
 use crate::policy::cell_mode::{CellModes, GiveBack, ReclaimState};
 use crate::shared::{Out, Shared};
 
@@ -38,7 +38,8 @@ impl Relocate {
     }
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the
-    /// scheme will come back to it. Returns whether it was asked for.
+    /// scheme will come back to it. One that is still open is closed, and one in the drive's own mode is cleaned. Returns
+    /// whether it was asked for.
     pub(super) fn give_back<M: Arena>(
         &mut self,
         now: Ns,
@@ -46,10 +47,15 @@ impl Relocate {
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> bool {
+        if lower.store.shared.blocks.info(block).usage == SuperblockUse::Open {
+            lower.store.close_early(now, block, ports);
+            return false;
+        }
         let mode = lower.store.shared.config.mode;
         let is_asked = self.ask_mode(now, block, mode, lower, ports).is_ok();
         if is_asked {
-            lower.store.shared.counters.superblocks_given_back += 1;
+            let is_other = lower.store.shared.blocks.info(block).mode != mode;
+            lower.store.shared.counters.superblocks_given_back += u64::from(is_other);
             self.again = true;
         }
         is_asked

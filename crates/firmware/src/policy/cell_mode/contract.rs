@@ -82,12 +82,12 @@ pub trait CellModes {
         let _ = (mode, heat, future);
         false
     }
-    /// A load begins of which `future` tells. Only oracles are told. Not on the path of a request.
-    fn foresee(&mut self, future: &Future) {
+    /// A load begins of which `future` tells. Only oracles are told. They may divide it into phases. Not on the path of a request.
+    fn foresee(&mut self, future: &mut Future) {
         let _ = future;
     }
-    /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any.
-    /// Asked after host reads.
+    /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any: if it is still
+    /// open it is closed. Or one in the drive's own mode, to be cleaned for room. Asked after host reads.
     fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack> {
         let _ = state;
         None

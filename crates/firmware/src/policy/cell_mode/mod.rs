@@ -13,6 +13,7 @@ mod contract;
 mod fixed;
 mod hotness;
 mod params;
+mod phases;
 mod plan;
 mod raro;
 mod rounds;
@@ -41,7 +42,7 @@ axis! {
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode>;
     fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool;
     fn stays(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool;
-    fn foresee(&mut self, future: &Future);
+    fn foresee(&mut self, future: &mut Future);
     #[inline]
     fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack>;
 }

@@ -8,6 +8,10 @@
 //!
 //! The reads of the last page that is worth a mode are what a slot there costs: the multiplier of Lagrange. A page that
 //! saves more a read than others is worth the same slot with fewer reads.
+//!
+//! A superblock that is read very often is rewritten, because its reads disturb it. Its pages are copied to another
+//! superblock of the mode before it can be emptied. So where the pages that are read most would tire a superblock, the plan
+//! leaves the slots of one superblock unused.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -48,7 +52,15 @@ pub(super) struct Slots {
     pub(super) hold: [u64; 2],
     /// Slots that it holds less than in the drive's own mode.
     pub(super) lose: [u64; 2],
+    /// Senses of a superblock from which its data are rewritten.
+    pub(super) tired: u64,
 }
+
+/// Reads of a block from which the data of its superblock are rewritten. One program of a page comes on more than a hundred
+/// reads of it then, and no scheme of axis `refresh` has as low a limit by default.
+const TIRED: u64 = 20_000;
+/// What a copy costs, in reads that are saved: it keeps a die from reading.
+const COPY: u32 = 2;
 
 impl Slots {
     /// On a drive of `geometry` whose superblocks start in mode `own`.
@@ -58,6 +70,18 @@ impl Slots {
         Slots {
             hold,
             lose: hold.map(|slots| all.saturating_sub(slots)),
+            tired: TIRED * u64::from(geometry.dies()),
+        }
+    }
+
+    /// What is left of `budget`, if the superblock of the pages that are read most must have another one beside it when it is
+    /// tired. `sums` are the reads of all pages before.
+    fn less_spare(&self, budget: u64, sums: &[u64]) -> u64 {
+        let [slc, tlc] = self.lose;
+        let most = sums[(self.hold[0] as usize).min(sums.len() - 1)];
+        match most < self.tired {
+            true => budget,
+            false => budget.saturating_sub(if budget >= slc { slc } else { tlc }),
         }
     }
 
@@ -69,30 +93,33 @@ impl Slots {
 }
 
 impl Plan {
-    /// Nothing is worth anything.
-    pub(super) fn nothing() -> Plan {
-        Plan(Box::default())
-    }
-
     /// For pages that save so many `reads` each, if superblocks in other modes may cost `budget` slots.
-    pub(super) fn new(mut reads: Vec<u32>, slots: &Slots, budget: u64) -> Plan {
-        reads.sort_unstable_by(|a, b| b.cmp(a));
-        let mut sums = Vec::with_capacity(reads.len() + 1);
-        sums.push(0u64);
-        for &saved in &reads {
-            sums.push(sums[sums.len() - 1] + u64::from(saved));
-        }
-        let worth = |tlc_share| worth(&reads, &sums, slots, budget, tlc_share);
+    pub(super) fn new(reads: Vec<u32>, slots: &Slots, budget: u64) -> Plan {
+        let (reads, sums) = most_first(reads);
+        let budget = slots.less_spare(budget, &sums);
+        let worth = |tlc_share| worth(&reads, &sums, slots, budget, tlc_share).0;
         Plan((0..=STEPS).map(worth).collect())
     }
 
+    /// What a plan for pages that save so many `reads` each saves, less what its copies cost: in reads of SLC mode that are
+    /// saved, times [`STEPS`].
+    pub(super) fn value(reads: Vec<u32>, slots: &Slots, budget: u64, times: &Times) -> u64 {
+        let left = reads.iter().map(|reads| reads.saturating_sub(COPY));
+        let (reads, sums) = most_first(left.filter(|&reads| reads > 0).collect());
+        let budget = slots.less_spare(budget, &sums);
+        worth(&reads, &sums, slots, budget, tlc_share(times).unwrap_or(0)).1
+    }
+
+    /// Reads that are saved by the last page that is worth a slot; zero if none is.
+    pub(super) fn least(&self, times: &Times) -> u32 {
+        let reads = self
+            .of(times)
+            .map(|worth| worth.reads.into_iter().flatten().min());
+        reads.flatten().unwrap_or(0)
+    }
+
     fn of(&self, times: &Times) -> Option<&Worth> {
-        let (slc, tlc) = (
-            times.own.checked_sub(times.slc)?,
-            times.own.saturating_sub(times.tlc),
-        );
-        self.0
-            .get((STEPS * tlc).checked_div(slc)?.min(STEPS) as usize)
+        self.0.get(tlc_share(times)? as usize)
     }
 
     /// The superblocks that mode `mode` may have, if reads take `times`.
@@ -127,9 +154,27 @@ impl Plan {
     }
 }
 
+/// `reads` of pages, the most first, and the sums of those of all pages before.
+fn most_first(mut reads: Vec<u32>) -> (Vec<u32>, Vec<u64>) {
+    reads.sort_unstable_by(|a, b| b.cmp(a));
+    let mut sums = Vec::with_capacity(reads.len() + 1);
+    sums.push(0);
+    for &saved in &reads {
+        sums.push(sums[sums.len() - 1] + u64::from(saved));
+    }
+    (reads, sums)
+}
+
+/// Steps of SLC's saving that TLC saves; none if SLC saves nothing.
+fn tlc_share(times: &Times) -> Option<u64> {
+    let slc = times.own.checked_sub(times.slc)?;
+    let tlc = times.own.saturating_sub(times.tlc);
+    Some((STEPS * tlc).checked_div(slc)?.min(STEPS))
+}
+
 /// What is worth which mode, if a read in TLC mode saves `tlc_share` steps of what one in SLC mode saves. `reads` are those
-/// that pages save, the most first, and `sums` those of all pages before.
-fn worth(reads: &[u32], sums: &[u64], slots: &Slots, budget: u64, tlc_share: u64) -> Worth {
+/// that pages save, the most first, and `sums` those of all pages before. Also returns what is saved.
+fn worth(reads: &[u32], sums: &[u64], slots: &Slots, budget: u64, tlc_share: u64) -> (Worth, u64) {
     let pages = reads.iter().take_while(|&&saved| saved > 0).count() as u64;
     let [slc_holds, tlc_holds] = slots.hold;
     let [slc_loses, tlc_loses] = slots.lose.map(|slots| slots.max(1));
@@ -153,14 +198,15 @@ fn worth(reads: &[u32], sums: &[u64], slots: &Slots, budget: u64, tlc_share: u64
             true => other,
             false => best,
         });
-    let Some((_, slc, tlc, in_slc, in_both)) = best else {
-        return Worth::default();
+    let Some((saved, slc, tlc, in_slc, in_both)) = best else {
+        return (Worth::default(), 0);
     };
     let last = |from: u64, to: u64| (to > from).then(|| reads[to as usize - 1]);
-    Worth {
+    let worth = Worth {
         superblocks: [slc as u32, tlc as u32],
         reads: [last(0, in_slc), last(in_slc, in_both)],
-    }
+    };
+    (worth, saved)
 }
 
 #[cfg(test)]
@@ -172,6 +218,7 @@ mod tests {
     const SLOTS: Slots = Slots {
         hold: [4, 12],
         lose: [12, 4],
+        tired: u64::MAX,
     };
     const TIMES: Times = Times {
         own: 2_000,
@@ -268,7 +315,8 @@ mod tests {
         };
         let plan = Plan::new(reads.clone(), &SLOTS, 1_000);
         assert_eq!(plan.mode_of(99, 200, &alike), None);
-        assert_eq!(Plan::nothing().mode_of(99, 2_000, &TIMES), None);
+        let nothing = Plan::new(Vec::new(), &SLOTS, 1_000);
+        assert_eq!(nothing.mode_of(99, 2_000, &TIMES), None);
         let poor = Plan::new(reads, &SLOTS, 3);
         assert_eq!(poor.mode_of(99, 2_000, &TIMES), None);
         assert_eq!(poor.superblocks(CellMode::Tlc, &TIMES), 0);
