@@ -354,13 +354,17 @@ mod tests {
             let slots = drive.write_buffers().bytes;
             let cut = drive.power_cut(Ns::ZERO).unwrap();
             assert!(cut.work.dump_bytes <= most as u64, "{name}");
-            format!("{name}: {most} bytes, buffers of {slots} bytes\n")
+            let mb = |bytes: f64| bytes / 1e6;
+            format!(
+                "{name}: {:.1} MB, buffers of {:.0} MB; ",
+                mb(most as f64),
+                mb(slots as f64)
+            )
         });
         assert_eq!(
             bytes.concat(),
-            "ct-qlc: 3825327 bytes, buffers of 299630592 bytes\n\
-             fg-qlc: 3826449 bytes, buffers of 299630592 bytes\n\
-             a-tlc: 2859559 bytes, buffers of 224722944 bytes\n"
+            "ct-qlc: 3.8 MB, buffers of 300 MB; fg-qlc: 3.8 MB, buffers of 300 MB; \
+             a-tlc: 2.9 MB, buffers of 225 MB; "
         );
     }
 

@@ -2,9 +2,9 @@
 
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{CellMode, Ns, SuperblockId};
-use firstread_drive::DriveState;
 use firstread_drive::profile::Override;
 use firstread_drive::stats::{Depths, OfRegion, Wear};
+use firstread_drive::{DriveState, Precondition};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::log::{Record, What};
 use firstread_firmware::observe::{Counters, FrontEndCounters, PhysicalCapacity, RETRY_BINS};
@@ -125,12 +125,12 @@ fn formula_notes_name_what_is_switched_off() {
 /// A state that is computed by an approximation is told: that of two areas under Zipf's law.
 #[test]
 fn formula_notes_name_a_state_that_is_an_approximation() {
-    let notes_of = |area: &str, precondition: &str| {
+    let notes_of = |area: &str, precondition: Precondition| {
         let simulation = Simulation {
             drive: "ct-qlc".into(),
             set: vec![Override::parse(area).unwrap()],
             state: DriveState {
-                precondition: precondition.parse().unwrap(),
+                precondition,
                 ..DriveState::default()
             },
             ..Simulation::of(Input::job_file("j", READS.to_owned()).unwrap())
@@ -139,9 +139,13 @@ fn formula_notes_name_a_state_that_is_an_approximation() {
         notes.as_array().map_or(0, Vec::len)
     };
     let (one, two) = ("schemes.area=one", "schemes.area=differential");
-    assert_eq!(notes_of(two, "zipf:1.1"), 1);
-    for (area, precondition) in [(one, "zipf:1.1"), (two, "random"), (two, "none")] {
-        assert_eq!(notes_of(area, precondition), 0, "{area} {precondition}");
+    assert_eq!(notes_of(two, Precondition::Zipf(1.1)), 1);
+    for (area, precondition) in [
+        (one, Precondition::Zipf(1.1)),
+        (two, Precondition::Random),
+        (two, Precondition::None),
+    ] {
+        assert_eq!(notes_of(area, precondition), 0, "{area}");
     }
 }
 
