@@ -212,7 +212,8 @@ fn powerloss_a_flushed_write_that_is_lost_is_noticed() {
         assert!(drive.submit(HostOp::Flush, 0, 0).unwrap());
         drive.finish().unwrap();
         drive.power_cut().unwrap();
-        assert!(drive.audit().is_ok());
+        // Its superblock counts a slot that no page lies at.
+        assert!(drive.audit().is_err());
         let read = drive
             .submit(HostOp::Read, 8192, 4096)
             .and_then(|_| drive.finish());

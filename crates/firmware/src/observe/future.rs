@@ -154,6 +154,18 @@ impl Future {
         }
     }
 
+    /// Of a load that was divided: the number of its phases and the one that it is in.
+    pub fn phases(&self) -> Option<(u32, u32)> {
+        Some(self.0.as_ref()?.phases.as_ref()?.count())
+    }
+
+    /// Of a load that was divided: reads that were told of each page in each phase in which it is read, with the index of the
+    /// page in [`Future::all_versions`].
+    pub fn told_by_phase(&self) -> impl Iterator<Item = (usize, InPhase)> {
+        let phases = self.0.iter().filter_map(|told| told.phases.as_ref());
+        phases.flat_map(Phases::told)
+    }
+
     /// Nobody will ask when pages are read.
     pub fn forget_windows(&mut self) {
         if let Some(told) = &mut self.0 {

@@ -165,6 +165,20 @@ impl Phases {
         }
     }
 
+    /// Number of phases, and the one that the load is in.
+    pub(super) fn count(&self) -> (u32, u32) {
+        (self.starts.len() as u32, self.now)
+    }
+
+    /// Reads that were told of each page in each phase in which it is read, with the index of the page.
+    pub(super) fn told(&self) -> impl Iterator<Item = (usize, InPhase)> {
+        let pages = self.first.windows(2).enumerate();
+        pages.flat_map(|(page, of)| {
+            let reads = &self.reads[of[0] as usize..of[1] as usize];
+            reads.iter().map(move |in_phase| (page, *in_phase))
+        })
+    }
+
     /// The host has submitted a command.
     pub(super) fn command(&mut self) {
         let next = self.starts.get(self.now as usize + 1);

@@ -114,7 +114,7 @@ proptest! {
 #[test]
 fn sequence_pages_are_promoted_and_come_back() {
     let mut all = [0u64; 4];
-    for seed in 0..8 {
+    for seed in 0..24 {
         let build = drive(28, 5, 2, 100, HOTNESS, seed);
         let mut trial = build.trial(20_000, 0);
         trial.load.writes = 20;

@@ -191,7 +191,7 @@ fn rows() -> Vec<Row> {
                     name,
                     "raro-femu",
                     &[SMALL_BLOCKS, MODES, set],
-                    aged(0, 1_000),
+                    aged(0, 500),
                     HOT_READS,
                 ),
                 // Data of 28 days take retries, and a few pages have most of the reads.

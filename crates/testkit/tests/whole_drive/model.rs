@@ -146,7 +146,8 @@ fn swarm(seed: u64) -> Swarm {
     let data_dies = channels * chips * dies - u64::from(has_parity);
     let superblock = data_dies * planes * page * 8 * mode.bits() as u64;
     // Spare superblocks beyond the three that any drive has, from almost none.
-    let spare = 1 + s.at(6).below(blocks / 3);
+    // A superblock in another mode takes some of what is spare.
+    let spare = 1 + u64::from(changes_modes) + s.at(6).below(blocks / 3);
     let on = |i: u64, share: u64| s.at(i).below(100) < share;
     let unit = one(s.at(7), &[4, 16]);
     // A map that is not in memory as a whole takes two superblocks, and a stream of its own one more.

@@ -31,7 +31,7 @@ const SCHEMES: &[&[&[&str]]] = &[
     ],
     &[
         &["schemes.refresh=none"],
-        &["schemes.refresh=read-count", "refresh.reads=300 reads"],
+        &["schemes.refresh=read-count", "refresh.reads_qlc=300 reads"],
         &[
             "schemes.refresh=hot",
             "refresh.trigger=slow",

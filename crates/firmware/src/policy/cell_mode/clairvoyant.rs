@@ -271,13 +271,27 @@ impl CellModes for Clairvoyant {
     fn foresee(&mut self, future: &mut Future) {
         (self.closed_for, self.phase) = (0, 0);
         self.plans.clear();
-        let (Some(windows), Some(times)) = (future.windows(), self.times()) else {
-            return;
-        };
         let most = future.all_versions();
         let most: Vec<u32> = most
             .map(|of| of.iter().copied().max().unwrap_or(0))
             .collect();
+        if let Some((phases, now)) = future.phases() {
+            // The load was divided before power was cut: its plans follow from what was told.
+            let mut saved = alloc::vec![Vec::new(); phases as usize];
+            for (page, told) in future.told_by_phase() {
+                match told.reads.min(most[page]) {
+                    0 | 1 => {}
+                    reads => saved[told.phase as usize].push(reads - 1),
+                }
+            }
+            let plan = |saved| Plan::new(saved, &self.slots, self.budget);
+            self.plans = saved.into_iter().map(plan).collect();
+            self.phase = now;
+            return;
+        }
+        let (Some(windows), Some(times)) = (future.windows(), self.times()) else {
+            return;
+        };
         let division = Division {
             windows,
             most: &most,
