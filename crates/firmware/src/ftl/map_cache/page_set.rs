@@ -63,7 +63,7 @@ impl PageSet {
         words.transfer(cursor);
         let past_last = words
             .last()
-            .is_some_and(|word| pages % 64 != 0 && word >> (pages % 64) != 0);
+            .is_some_and(|word| !pages.is_multiple_of(64) && word >> (pages % 64) != 0);
         if *next >= summary.len().max(1) || past_last {
             return cursor.fault();
         }
