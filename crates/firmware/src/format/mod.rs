@@ -1,8 +1,8 @@
 //! The written form of what outlives a power cut.
 //!
 //! A dump is a header and sections, of little-endian fields of fixed width. A section has a number, a version, a
-//! length and a checksum. A machine says of each of its fields whether a dump keeps it ([`record!`]), and a field
-//! that it says nothing about does not compile. One function serves both directions ([`Record::transfer`]), so that
+//! length and a checksum. A machine says of each of its fields whether a dump keeps it (`record!`), and a field
+//! that it says nothing about does not compile. One function serves both directions (`Record::transfer`), so that
 //! what is saved is what is loaded. Nothing here allocates.
 //!
 //! `docs/firmware/format.md` is made from the same tables.
