@@ -37,7 +37,8 @@
 //! The reserve lets cleaning finish. It does not let the host keep its pace: cleaning makes one superblock at a time, for
 //! the host. On a drive with regions or pools of cell modes, whatever else takes free superblocks makes a **claim**
 //! first ([`Placement::may_lend`], [`Placement::may_empty`]): streams of copies, changes of cell mode, and superblocks
-//! that leave a declared region. A claim is granted if the reserve stays whole and the host keeps its pace. If not, a
+//! that leave a declared region. Refresh and the retirement of failed superblocks make none, because data would be lost, and
+//! neither does a change of mode that the host asks for. A claim is granted if the reserve stays whole and the host keeps its pace. If not, a
 //! copy is refused, and everything else waits. Cleaning makes headroom for a refused claim on a superblock, beginning
 //! when the host opens its next superblock ([`super::relocation_state::Claims`]).
 //!
@@ -171,17 +172,21 @@ impl Placement {
     }
 
     /// Whether superblock `block` of a declared region may be emptied for `owner` now, so that the host keeps its pace. Of other
-    /// superblocks nothing is asked: they give back what they take.
+    /// superblocks nothing is asked: they give back what they take. Refresh does not wait for the host either, because reads
+    /// go on meanwhile and data would be lost.
     pub(crate) fn may_empty(&mut self, block: SuperblockId, owner: Owner, shared: &Shared) -> bool {
-        if shared.blocks.region_of(block) == RegionId::MAIN {
+        if shared.blocks.region_of(block) == RegionId::MAIN || owner == Owner::Refresh {
             return true;
         }
         let leaves = match self.keeps(shared.blocks.region_of(block)) {
             true => self.leaves_region(block, owner, shared),
             false => 0,
         };
-        let may = !self.relocation.host_waits.has(Wait::Superblock)
-            && self.host_keeps_pace(leaves + self.promised_to_claim(), shared);
+        let may = match self.relocation.host_waits.has(Wait::Superblock) {
+            // Without garbage nothing else makes room for the host.
+            true => !self.has_garbage(shared),
+            false => self.host_keeps_pace(leaves + self.promised_to_claim(), shared),
+        };
         self.decide(may, false, shared)
     }
 

@@ -221,16 +221,18 @@ impl Relocate {
         })
     }
 
-    /// The next requested superblock that has not changed since the request.
+    /// The first requested superblock that has not changed since the request and may be emptied now.
     fn next_asked<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
-        while let Some(asked) = self.asked.front().copied() {
+        let mut i = 0;
+        while let Some(asked) = self.asked.get(i).copied() {
             let (place, shared) = (&mut lower.store.place, &lower.store.shared);
             let info = shared.blocks.info(asked.block);
             let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
             if has_stayed && !place.may_empty(asked.block, asked.owner, shared) {
-                return None;
+                i += 1;
+                continue;
             }
-            self.asked.pop_front();
+            self.asked.remove(i);
             place.relocation.asked -= 1;
             if has_stayed {
                 return Some(asked);

@@ -57,7 +57,7 @@ pub(super) struct Slots {
 }
 
 /// Reads of a block from which the data of its superblock are rewritten. One program of a page comes on more than a hundred
-/// reads of it then, and no scheme of axis `refresh` has as low a limit by default.
+/// reads of it then, and no scheme of axis `refresh` has as low a limit in SLC or TLC mode by default.
 const TIRED: u64 = 20_000;
 /// What a copy costs, in reads that are saved: it keeps a die from reading.
 const COPY: u32 = 2;
