@@ -207,47 +207,31 @@ impl<T: Record> Record for Box<T> {
     }
 }
 
-/// A list. It has room for all that it may hold since it was made.
-impl<T: Record + Blank> Record for Vec<T> {
-    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
-        cursor.list();
-        let mut len = self.len();
-        len.transfer(cursor);
-        if cursor.is_loading() {
-            if len > self.capacity() || cursor.has_fault() {
-                return cursor.fault();
+/// A list or a queue. It has room for all that it may hold since it was made.
+macro_rules! list {
+    ($($list:ident),+) => {$(
+        impl<T: Record + Blank> Record for $list<T> {
+            fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+                cursor.list();
+                let mut len = self.len();
+                len.transfer(cursor);
+                if cursor.is_loading() {
+                    if len > self.capacity() || cursor.has_fault() {
+                        return cursor.fault();
+                    }
+                    self.clear();
+                    self.extend((0..len).map(|_| T::BLANK));
+                }
+                self.iter_mut().for_each(|value| value.transfer(cursor));
+                if cursor.counts_most() {
+                    let mut blank = T::BLANK;
+                    (self.len()..self.capacity()).for_each(|_| blank.transfer(cursor));
+                }
             }
-            self.clear();
-            self.extend((0..len).map(|_| T::BLANK));
         }
-        self.iter_mut().for_each(|value| value.transfer(cursor));
-        if cursor.counts_most() {
-            let mut blank = T::BLANK;
-            (self.len()..self.capacity()).for_each(|_| blank.transfer(cursor));
-        }
-    }
+    )+};
 }
-
-/// A queue, as a list.
-impl<T: Record + Blank> Record for VecDeque<T> {
-    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
-        cursor.list();
-        let mut len = self.len();
-        len.transfer(cursor);
-        if cursor.is_loading() {
-            if len > self.capacity() || cursor.has_fault() {
-                return cursor.fault();
-            }
-            self.clear();
-            self.extend((0..len).map(|_| T::BLANK));
-        }
-        self.iter_mut().for_each(|value| value.transfer(cursor));
-        if cursor.counts_most() {
-            let mut blank = T::BLANK;
-            (self.len()..self.capacity()).for_each(|_| blank.transfer(cursor));
-        }
-    }
-}
+list!(Vec, VecDeque);
 
 tags!(CellMode {
     Slc = 1,
