@@ -132,7 +132,8 @@ impl JobList {
     /// Reads `KEY=A,B`.
     fn parse(text: &str) -> Result<JobList, String> {
         let (key, values) = text.split_once('=').unwrap_or_default();
-        let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
+        let values = listed(values).into_iter();
+        let values: Vec<String> = values.map(|v| without_brackets(v).to_owned()).collect();
         match key.trim() {
             key if !key.is_empty() && values.iter().all(|v| !v.is_empty()) => Ok(JobList {
                 key: key.to_owned(),
@@ -140,6 +141,27 @@ impl JobList {
             }),
             _ => Err("expected KEY=VALUE or KEY=A,B, as in iodepth=1,8,32".into()),
         }
+    }
+}
+
+/// `value` without the brackets or quotes that made its commas its own.
+fn without_brackets(value: &str) -> &str {
+    let within = |open, close| value.strip_prefix(open)?.strip_suffix(close);
+    within('[', ']')
+        .or(within('"', '"'))
+        .unwrap_or(value)
+        .trim()
+}
+
+/// Reads `NAME=VALUE`.
+fn variable(text: &str) -> Result<(String, String), String> {
+    let is_name = |name: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        !name.is_empty() && name.chars().all(plain)
+    };
+    match text.split_once('=') {
+        Some((name, value)) if is_name(name) => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE, as in DEV=/dev/nvme0n1".into()),
     }
 }
 
@@ -303,15 +325,31 @@ pub struct TraceOptions {
     pub trace_format: Option<String>,
     /// Columns of a trace in a format of one's own, in their order: time:us,op,offset:B,size:B
     ///
-    /// Columns are separated by commas, semicolons or blanks, which the first line tells; it may be a header.
-    ///   time:UNIT    ns, 100ns, us, ms or s; decimals are allowed. Without it requests come as fast as the queue takes them
-    ///   op           R, W, read, write, trim, discard, flush; op:r0w1 and op:r1w0 are 0 and 1. Without it all are reads
+    /// Columns are separated by commas, semicolons or blanks, which the first line tells; it may be
+    /// a header. Lines that begin with # are comments. Numbers may be in quotes, in hexadecimal
+    /// (0x1000) or have thousands (1,048,576).
+    ///   time:UNIT    ns, 100ns, us, ms or s; decimals are allowed. Without it requests come as
+    ///                fast as the queue takes them
+    ///   op           R, W, read, write, trim, discard, flush, RS, WSM, ...; op:r0w1 and op:r1w0
+    ///                are 0 and 1. Without it all are reads
     ///   offset:UNIT  first byte, in units of B, sector (512 B), 4KiB, ...
     ///   size:UNIT    length, in the same units
     ///   device       number of a volume
     ///   -            a column that is not used; ... at the end stands for all that follow
-    #[arg(long, value_name = "SPEC", verbatim_doc_comment)]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        verbatim_doc_comment,
+        allow_hyphen_values = true
+    )]
     pub trace_columns: Option<String>,
+    /// A regular expression for the lines of any text: its named groups are the columns
+    ///
+    /// Groups have the names of columns, with the unit behind an underscore: (?<time_us>...), (?<op>...),
+    /// (?<offset_B>...), (?<offset_sector>...), (?<size_B>...), (?<size_4KiB>...), (?<device>...). Lines that do not match
+    /// are skipped, which is said.
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    pub trace_regex: Option<String>,
     /// Move a trace's requests past the end of the drive to their offset modulo its size
     #[arg(long)]
     pub trace_wrap: bool,
@@ -332,12 +370,48 @@ pub struct TraceOptions {
 pub struct WorkloadArgs {
     #[command(flatten)]
     pub trace: TraceOptions,
-    /// Stop after this many requests: `200000`, `200k`, `1M`
+    /// Stop after this many measured requests: `200000`, `200k`, `1M`
+    ///
+    /// Requests within a ramp (ramp_time) are not among them. Of a job file whose jobs run one group after another
+    /// (stonewall), each group ends after so many.
     #[arg(long, value_name = "N", value_parser = parse_requests)]
     pub limit: Option<u64>,
     /// Set an option of fio in all jobs of a job file: iodepth=1,8,32, bs=4k,64k, numjobs=1,4; may be given often
-    #[arg(long = "job", value_name = "KEY=VALUE,...", value_parser = JobList::parse)]
+    ///
+    /// Of one section alone: writer.rate_iops=100. A list that is one value stands in brackets or quotes, as in
+    /// bs=[4k,64k] for reads of 4 KiB and writes of 64 KiB.
+    #[arg(long = "job", value_name = "[SECTION.]KEY=VALUE,...", value_parser = JobList::parse)]
     pub jobs: Vec<JobList>,
+    /// The value of ${NAME} in a job file, where the environment has none or another one; may be given often
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    pub vars: Vec<(String, String)>,
+}
+
+impl WorkloadArgs {
+    /// The workload called `name`, or that of the command line `fio`.
+    ///
+    /// # Errors
+    /// [`Error`] where there is none.
+    pub fn open(&self, name: Option<&str>, fio: &[String]) -> anyhow::Result<Input> {
+        let args = TraceArgs {
+            vars: self.vars.clone(),
+            ..self.trace.args()
+        };
+        match (name, fio) {
+            (Some(name), []) => Ok(Input::open_as(name, &args)?),
+            (None, words) => {
+                if let Some(arg) = args.given() {
+                    let not = format!("{} is for traces, and behind -- is a job", option_of(arg));
+                    return Err(Usage(not).into());
+                }
+                Ok(Input::command_line(words, &self.vars)?)
+            }
+            (Some(name), _) => Err(Usage(format!(
+                "{name} is a workload, and so is the command line behind --: give one of them"
+            ))
+            .into()),
+        }
+    }
 }
 
 impl TraceOptions {
@@ -346,10 +420,12 @@ impl TraceOptions {
         TraceArgs {
             format: self.trace_format.clone(),
             columns: self.trace_columns.clone(),
+            pattern: self.trace_regex.clone(),
             wrap: self.trace_wrap,
             clamp: self.trace_clamp,
             device: self.trace_device,
             speed: self.speed,
+            vars: Vec::new(),
         }
     }
 }
@@ -359,6 +435,7 @@ pub const fn option_of(arg: TraceArg) -> &'static str {
     match arg {
         TraceArg::Format => "--trace-format",
         TraceArg::Columns => "--trace-columns",
+        TraceArg::Pattern => "--trace-regex",
         TraceArg::Wrap => WRAP,
         TraceArg::Clamp => CLAMP,
         TraceArg::Device => "--trace-device",

@@ -19,7 +19,7 @@ use firstread_drive::profile::{Dimension, Kind, Library, LoadedChip, Override, l
 use firstread_ecc::Code;
 use firstread_session::conditions::{parse_celsius, parse_pe_cycles, parse_unpowered};
 use firstread_session::files::{self, Page};
-use firstread_session::{Unknown, is_path, results};
+use firstread_session::{Error, Unknown, is_path, profile_text, results, retry_table};
 
 use crate::args::{Form, FormArgs, Usage};
 use crate::streams::data;
@@ -171,10 +171,11 @@ fn load(name: &str, sets: &[Override]) -> Result<LoadedChip> {
             })
         })
         .collect::<Result<Vec<Override>, Usage>>()?;
+    let overrides = retry_table::in_overrides(&overrides).map_err(Error::from)?;
     let mut library = Library::new();
     let path = Path::new(name);
     if files::is_file(path) || is_path(name) {
-        library.add(Kind::Chip, name, &files::read_text(path)?);
+        library.add(Kind::Chip, name, &profile_text(path)?);
     } else if !library.has(Kind::Chip, name) {
         let names = library.names(Kind::Chip);
         return Err(Unknown::new("chip", name, names.into_iter()).into());

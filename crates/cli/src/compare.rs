@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
+use firstread_core::params::Role;
 use firstread_drive::stats::Percentile;
 use firstread_session::results::TAIL;
 use firstread_session::{
@@ -23,9 +24,9 @@ use crate::output::drives::{self, SPREAD, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Losses, Marks, state_line};
 use crate::output::spread::Spread;
-use crate::output::summary::{Direction, Run, Summary, causes, runs};
+use crate::output::summary::{self, Direction, Run, Summary, causes, runs};
 use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
-use crate::run::{check_ends, check_one_scheme_per_axis, print_notes, run_pages, summary, warn_of};
+use crate::run::{self, check_ends, check_one_scheme_per_axis, print_notes, run_pages, warn_of};
 use crate::streams::{data, quoted, tell};
 
 /// Examples at the end of the help.
@@ -72,6 +73,9 @@ const TAIL_PERCENTILES: [f64; 5] = [99.99, 99.9, 99.0, 90.0, 50.0];
 pub struct CompareArgs {
     /// As of `firstread run`; without it, a million random reads of 64 KiB at queue depth 128
     workload: Option<String>,
+    /// A command line of fio, as it is: firstread compare -- --name=a --rw=randread --bs=4k
+    #[arg(last = true, value_name = "FIO_OPTION")]
+    fio: Vec<String>,
     /// The schemes to compare, the first being what gains are against; may be given once an axis
     #[arg(long = "scheme", value_name = "AXIS=A,B,C", value_parser = Choices::from_str)]
     schemes: Vec<Choices>,
@@ -122,11 +126,13 @@ fn spread(values: impl Iterator<Item = f64>) -> Spread {
 /// Runs the command; `words` is what was typed after its name.
 pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
-    let name = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
-    let mut input = Input::open_as(name, &args.input.trace.args())?;
+    let example = args.fio.is_empty().then_some(DEFAULT_WORKLOAD);
+    let name = args.workload.as_deref().or(example);
+    let mut input = args.input.open(name, &args.fio)?;
     understood::tell(&input, args.input.limit)?;
     let mut limit = args.input.limit;
-    if let (None, Input::Jobs { workload, .. }) = (&args.workload, &mut input) {
+    let is_example = args.workload.is_none() && args.fio.is_empty();
+    if let (true, Input::Jobs { workload, .. }) = (is_example, &mut input) {
         // The limit alone decides how long the example is, so that it can be made longer.
         limit = limit.or(Some(DEFAULT_LIMIT));
         workload
@@ -152,6 +158,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
             sweep,
             seeds,
             compares: true,
+            accept: &[],
             threads: args.drives.threads,
             output: &args.output,
         });
@@ -169,7 +176,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
         threads: args.drives.threads,
         watch: &Simulations::new(points.len()),
     };
-    let kept = matrix.kept_with_pages(&store, summary, run_pages)?;
+    let kept = matrix.kept_with_pages(&store, run::summary, run_pages)?;
     kept::tell_found(&points, &kept, "runs");
     let runs = runs(&points, &kept)?;
     if let Some(first) = runs.first() {
@@ -308,8 +315,9 @@ fn print(form: Form, axis: &str, results: &[Compared<'_>], store: Option<&Store>
 
 /// The schemes asked for, or those of the example, and all that has several values.
 fn chosen(args: &CompareArgs) -> Result<(Vec<Choices>, Sweep)> {
-    let schemes = match (&args.workload, &args.schemes[..]) {
-        (None, []) => {
+    let is_example = args.workload.is_none() && args.fio.is_empty();
+    let schemes = match &args.schemes[..] {
+        [] if is_example => {
             let schemes = DEFAULT_SCHEMES.parse();
             vec![schemes.map_err(|e: ChoiceError| Usage(e.to_string()))?]
         }
@@ -330,7 +338,7 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
     let Some(first) = results.first() else {
         return String::new();
     };
-    let Some(Run { setup, summary, .. }) = first.drives.first() else {
+    let Some(Run { setup, .. }) = first.drives.first() else {
         return String::new();
     };
     // Jobs that end by time run as many requests as the drive serves.
@@ -366,16 +374,11 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
         human::cells(setup),
         human::seeds(first.drives.iter().map(|run| run.setup)),
     );
+    text += &what_they_are(results);
     text += &burn_ins(results);
-    text += &latency_table(axis, results);
-    text += match several {
-        true => "\nlatency by percentile: median, over drives, and the interval within one drive\n",
-        false => "\nlatency by percentile, with its 95 % interval within this run of this drive\n",
-    };
-    text += &percentile_table(axis, results);
-    text += &write_table(axis, results);
-    text += "\nwhat is behind it\n";
-    text += &mechanism_table(axis, results);
+    for (jobs, results) in parts(results) {
+        text += &part(axis, jobs, &results);
+    }
     let modes = |c: &'_ Compared<'_>| c.runs().map(|run| run.modes.clone()).collect::<Vec<_>>();
     let modes: Vec<_> = results
         .iter()
@@ -387,12 +390,6 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
         Some((c.label.as_str(), first.areas.as_slice()))
     });
     text += &output::areas::compared(axis, &areas.collect::<Vec<_>>());
-    text += &format!(
-        "\nlargest causes of the slowest {} % of {}s\n",
-        TAIL * 100.0,
-        summary.explained
-    );
-    text += &cause_table(results);
     for compared in results {
         let lost = human::uncorrectable(Losses::sum(compared.runs().map(Summary::losses)));
         text.extend(
@@ -404,6 +401,75 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
         true => text + "\n" + SPREAD,
         false => text + "\n" + WITHIN + "\n",
     }
+}
+
+/// The groups of jobs, each as if it had run alone, with its name; one without a name where all jobs ran together.
+fn parts<'a>(results: &[Compared<'a>]) -> Vec<(Option<String>, Vec<Compared<'a>>)> {
+    let mut all: Vec<(Option<String>, Vec<Compared<'a>>)> = Vec::new();
+    for compared in results {
+        for (i, (jobs, drives)) in summary::parts(&compared.drives).into_iter().enumerate() {
+            if all.len() <= i {
+                all.push((jobs, Vec::new()));
+            }
+            all[i].1.push(Compared {
+                label: compared.label.clone(),
+                drives,
+            });
+        }
+    }
+    all
+}
+
+/// What jobs that ran together came to; with their names where others ran before or after them.
+fn part(axis: &str, jobs: Option<String>, results: &[Compared<'_>]) -> String {
+    let of_jobs = jobs.map_or(String::new(), |jobs| format!(" of {jobs}"));
+    let several = results.first().is_some_and(|first| first.drives.len() > 1);
+    let explained = results.iter().flat_map(Compared::runs).next();
+    let explained = explained.map_or("read", |run| run.explained.as_str());
+    let mut text = String::new();
+    if !of_jobs.is_empty() {
+        text += &format!("latency{of_jobs}, which ran alone\n");
+    }
+    text += &latency_table(axis, results);
+    text += match several {
+        true => "\nlatency by percentile: median, over drives, and the interval within one drive\n",
+        false => "\nlatency by percentile, with its 95 % interval within this run of this drive\n",
+    };
+    text += &percentile_table(axis, results);
+    text += &write_table(axis, results);
+    text += "\nwhat is behind it\n";
+    text += &mechanism_table(axis, results);
+    text += &format!(
+        "\nlargest causes of the slowest {} % of {explained}s{of_jobs}\n",
+        TAIL * 100.0,
+    );
+    text + &cause_table(results) + if of_jobs.is_empty() { "" } else { "\n" }
+}
+
+/// What each scheme that is compared does, a line each; an oracle is said to be one.
+fn what_they_are(results: &[Compared<'_>]) -> String {
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    for compared in results {
+        let Some(run) = compared.drives.first() else {
+            continue;
+        };
+        let choices = &run.setup.profile.schemes;
+        for name in compared.label.split(',') {
+            let chosen = choices.iter().find(|choice| choice.scheme.name == name);
+            let Some(chosen) = chosen else {
+                continue;
+            };
+            let role = match chosen.scheme.role {
+                Role::Oracle => ": a bound, which no drive can do",
+                Role::Baseline | Role::Scheme => "",
+            };
+            let line = vec![name.to_owned(), format!("{}{role}", chosen.scheme.summary)];
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    table("  ", &[Side::Left, Side::Left], &lines) + "\n"
 }
 
 /// What burn-ins did, a line each drive, where there were any.
@@ -656,7 +722,7 @@ fn next_command(args: &CompareArgs, words: &[String], results: &[Compared<'_>]) 
         }),
     };
     let mut command = "next: firstread run".to_owned();
-    if args.workload.is_none() {
+    if args.workload.is_none() && args.fio.is_empty() {
         command += &format!(" {DEFAULT_WORKLOAD}");
     }
     // What is of the comparison and not of one of its runs is left out.

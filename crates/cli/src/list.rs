@@ -80,7 +80,7 @@ pub fn list(args: &ListArgs) -> Result<()> {
 /// Trace formats: how each is recognized, what it holds in which unit, and what it looks like.
 fn traces() -> String {
     let mut text = String::from(
-        "  Plain, gzip or Zstandard. The format is told from the first records, in this order, or\n  \
+        "  Plain, gzip, Zstandard, xz or bzip2. The format is told from the first records, in this order, or\n  \
          named with --trace-format. Columns of any other text are told with --trace-columns.\n",
     );
     for format in FORMATS {

@@ -7,6 +7,7 @@
 //!
 //! Data goes to the standard output, everything else to the standard error.
 
+mod accept;
 mod args;
 mod cells;
 mod compare;
@@ -43,8 +44,8 @@ Start here:
   firstread list schemes                  what can be switched
   firstread show ct-qlc                   every number of a drive or scheme, with its source
 
-Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
-interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.";
+Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 3 when a target
+of --accept failed, 130 when it was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.";
 
 #[derive(Parser, Debug)]
 #[command(name = "firstread", version = firstread_session::results::BUILD, about = ABOUT, after_help = AFTER_HELP)]
@@ -68,8 +69,34 @@ enum Command {
     Man(shell::ManArgs),
 }
 
+/// Prints what is wrong with the command line, or the help that was asked for, and ends.
+fn exit_with(error: &clap::Error) -> ! {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let given = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) if error.kind() == ErrorKind::UnknownArgument => given,
+        _ => error.exit(),
+    };
+    let name = given.trim_start_matches('-').split('=').next();
+    let row = name.and_then(firstread_workload::fio::options::find);
+    let Some(row) = row.filter(|_| given.starts_with("--")) else {
+        error.exit();
+    };
+    let _ = error.print();
+    streams::tell(&format!(
+        "\n{name} is an option of fio: --job {name}={example} sets it in a job file, and a whole command line of fio \
+         stands behind --, as in firstread run -- --name=a --rw=randread --{name}={example}",
+        name = row.name,
+        example = if row.example.is_empty() {
+            "VALUE"
+        } else {
+            row.example
+        },
+    ));
+    std::process::exit(2)
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| exit_with(&error));
     // Asked while it is one: later it may have been closed.
     streams::was_terminal();
     let result = match &cli.command {
@@ -90,6 +117,10 @@ fn main() -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
+    if let Some(not) = error.downcast_ref::<accept::NotAccepted>() {
+        streams::tell(&not.to_string());
+        return ExitCode::from(3);
+    }
     if let Some(interrupted) = error.downcast_ref::<args::Interrupted>() {
         streams::tell(&interrupted.to_string());
         return ExitCode::from(interrupt::status());

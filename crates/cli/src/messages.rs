@@ -2,6 +2,7 @@
 
 use firstread_session::{Error, NotATrace, TraceArg, Unknown};
 use firstread_workload::WorkloadError;
+use firstread_workload::fio::SyntaxError;
 
 use crate::args::{CLAMP, Usage, WRAP, option_of};
 
@@ -25,7 +26,10 @@ pub fn is_usage(error: &anyhow::Error) -> bool {
                 Error::Unknown(_)
                     | Error::NotATrace(_)
                     | Error::Columns(_)
-                    | Error::FormatAndColumns
+                    | Error::Pattern(_)
+                    | Error::CommandLine(_)
+                    | Error::UnusedVariable(_)
+                    | Error::ToldTwice(..)
             )
         )
 }
@@ -35,14 +39,21 @@ fn of_session(error: &Error) -> String {
         Error::Of { place, error } => format!("{place}: {}", of_session(error)),
         Error::NotATrace(not @ NotATrace { arg, .. }) => not.says(option_of(*arg)),
         Error::Columns(error) => format!("{}: {error}", option_of(TraceArg::Columns)),
-        Error::FormatAndColumns => format!(
+        Error::UnusedVariable(name) => format!("--var {name}: {error}"),
+        Error::Workload(WorkloadError::Syntax {
+            why: SyntaxError::Variable(name),
+            ..
+        }) => format!("{error}: --var {name}=VALUE"),
+        Error::Pattern(error) => format!("{}: {error}", option_of(TraceArg::Pattern)),
+        Error::ToldTwice(one, other) => format!(
             "{} and {} cannot be given together",
-            option_of(TraceArg::Format),
-            option_of(TraceArg::Columns)
+            option_of(*one),
+            option_of(*other)
         ),
         Error::Workload(error @ WorkloadError::UnknownFormat { .. }) => format!(
-            "{error}; tell columns of your own by {}, say time:us,op,offset:B,size:B",
-            option_of(TraceArg::Columns)
+            "{error}; tell columns of your own by {}, say time:us,op,offset:B,size:B, or lines by {}",
+            option_of(TraceArg::Columns),
+            option_of(TraceArg::Pattern)
         ),
         Error::Workload(error @ WorkloadError::PastTheEnd { .. }) => {
             format!("{error} with {WRAP}")

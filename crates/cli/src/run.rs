@@ -7,11 +7,12 @@ use anyhow::{Result, bail};
 use clap::Args;
 use firstread_drive::Ended;
 use firstread_session::{
-    Alone, Choices, Error, Finished, Input, Kept, Matrix, Outcome, Point, Setup, Simulation, Store,
-    files, results,
+    Alone, Choices, Error, Finished, Kept, Matrix, Outcome, Point, Setup, Simulation, Store, files,
+    results,
 };
 use serde_json::{Map, Value};
 
+use crate::accept::{self, Targets};
 use crate::args::{
     BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
 };
@@ -43,22 +44,30 @@ Examples:
       every drive at every age and wear: one table, one CSV, one picture; run again, it goes on
   firstread run job.fio --job iodepth=1,8,32 --temperature 25 --temperature 55 --drives 5
       options of fio; a temperature is repeated, since its comma is a history
+  firstread run -- --name=a --rw=randrw --rwmixread=70 --bs=8k --iodepth=32 --runtime=1 --time_based
+      a command line of fio, as it was pasted; or a file that has it
+  firstread run job.fio --accept 'read: p99=1.5ms p99.99=5ms p99.9999=15ms max=20ms'
+      pass, fail or undetermined, by interval; what broke a target is named
   firstread run job.fio --json | jq '.jobs[0].read.clat_ns.percentile'
 
 Of a list each value is run, with every value of the other lists. A..B is one drive of mixed age or
 wear.
 
 Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
-line is wrong, 130 when it was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: what it had
-until then is printed and kept.";
+line is wrong, 3 when a target of --accept failed, 130 when it was interrupted by Ctrl-C, 143 by
+SIGTERM, 129 by SIGHUP: what it had until then is printed and kept.";
 
 /// Run a workload on a drive and report its latencies, its retries and what its tail is made of
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct RunArgs {
-    /// A fio job file or a trace (plain, gzip or Zstandard), told apart by content; `-` for the
+    /// A fio job file or a trace (plain, or compressed by gzip, Zstandard, xz or bzip2), told apart by content; `-` for the
     /// standard input; or a shipped example (`firstread list examples`)
-    workload: String,
+    #[arg(required_unless_present = "fio")]
+    workload: Option<String>,
+    /// A command line of fio, as it is: firstread run -- --name=a --rw=randread --bs=4k --iodepth=32
+    #[arg(last = true, value_name = "FIO_OPTION")]
+    fio: Vec<String>,
     /// Choose a scheme (`firstread list schemes`); may be given once an axis
     #[arg(long = "scheme", value_name = "AXIS=NAME,...", value_parser = Choices::from_str)]
     schemes: Vec<Choices>,
@@ -75,11 +84,18 @@ pub struct RunArgs {
     /// Also report what calibration did, a row a block group
     #[arg(long, help_heading = "Output")]
     calibration_log: bool,
+    /// Judge latencies and rates: `read: p99=1.5ms p99.99=5ms max=20ms; write: mean=50us`; exit status 3 where one fails
+    ///
+    /// Targets are p50, p90, p95, p99, p99.5, p99.9 ... p99.99999, mean and max, which a figure must not exceed, and iops,
+    /// which it has to reach. A target passes where the whole 95 % interval of its figure is within it, fails where the
+    /// whole interval is beyond, and is undetermined otherwise. Beside a failure stands what its requests waited for.
+    #[arg(long, value_name = "TARGETS", value_parser = Targets::parse, help_heading = "Output")]
+    accept: Vec<Targets>,
 }
 
 pub fn run(args: &RunArgs) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
-    let input = Arc::new(Input::open_as(&args.workload, &args.input.trace.args())?);
+    let input = Arc::new(args.input.open(args.workload.as_deref(), &args.fio)?);
     understood::tell(&input, args.input.limit)?;
     let seeds = args.drives.seeds(&args.drive.seed)?;
     let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
@@ -96,6 +112,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
             sweep,
             seeds,
             compares: false,
+            accept: &accept::all(&args.accept),
             threads: args.drives.threads,
             output: &args.output,
         });
@@ -161,14 +178,38 @@ fn show_found(args: &RunArgs, store: &Store, setup: &Setup, kept: &Kept) -> Resu
             }
         }
     }
-    check_ends([(run.label, run.summary.end_of_life.as_deref())].into_iter())
+    check_ends([(run.label, run.summary.end_of_life.as_deref())].into_iter())?;
+    judge(args, [(String::new(), &run.summary)].into_iter())
+}
+
+/// Judges runs by what is asked of them, if something is. What is printed for people is beside the report, and beside data
+/// it goes to the standard error.
+fn judge<'a>(args: &RunArgs, runs: impl Iterator<Item = (String, &'a Summary)>) -> Result<()> {
+    let targets = accept::all(&args.accept);
+    judge_by(&targets, args.output.form.form(), runs)
+}
+
+/// The same of several commands.
+pub fn judge_by<'a>(
+    targets: &[accept::Target],
+    form: Form,
+    runs: impl Iterator<Item = (String, &'a Summary)>,
+) -> Result<()> {
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let report = accept::report(runs, targets);
+    match form {
+        Form::Human => data(&report.text)?,
+        Form::Json => tell(report.text.trim_start()),
+    }
+    Ok(report.check()?)
 }
 
 /// Prints a run, or what there was of it until it was interrupted.
 fn show_run(args: &RunArgs, setup: &Setup, outcome: &Outcome) -> Result<()> {
-    let notices: Vec<String> = outcome.notices.iter().map(ToString::to_string).collect();
     let completed = outcome.stats.ended == Ended::Completed;
-    print_warnings(setup, &notices, outcome.stats.requests, completed);
+    print_warnings(setup, &Summary::of(setup, outcome), completed);
     print_notes([setup].into_iter());
     let (_, wall) = results::result_and_wall(setup, outcome, false);
     match args.output.form.form() {
@@ -189,7 +230,11 @@ fn show_run(args: &RunArgs, setup: &Setup, outcome: &Outcome) -> Result<()> {
         return Err(Interrupted(format!(" after {requests} requests")).into());
     }
     let end = end_of_life(outcome.stats.ended);
-    check_ends([(setup.input.name(), end.as_deref())].into_iter())
+    check_ends([(setup.input.name(), end.as_deref())].into_iter())?;
+    judge(
+        args,
+        [(String::new(), &Summary::of(setup, outcome))].into_iter(),
+    )
 }
 
 /// Runs it on several drives.
@@ -242,7 +287,9 @@ fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
     let ends = runs
         .iter()
         .map(|run| (run.label, run.summary.end_of_life.as_deref()));
-    check_ends(ends)
+    check_ends(ends)?;
+    let each = runs.iter();
+    judge(args, each.map(|run| (run.label.to_owned(), &run.summary)))
 }
 
 /// What tables need of a run, to be kept.
@@ -264,13 +311,12 @@ pub fn run_pages(point: &Point, finished: &Finished) -> Vec<files::Page> {
 /// The notices of a run that is kept.
 pub fn warn_of(run: &Run<'_>) {
     let completed = run.kept.ended == results::ended(Ended::Completed);
-    let summary = &run.summary;
-    print_warnings(run.setup, &summary.notices, summary.requests, completed);
+    print_warnings(run.setup, &run.summary, completed);
 }
 
 /// Prints notices: options that were interpreted differently, and limits that were not reached.
-fn print_warnings(setup: &Setup, notices: &[String], requests: u64, completed: bool) {
-    for n in notices {
+fn print_warnings(setup: &Setup, summary: &Summary, completed: bool) {
+    for n in &summary.notices {
         notice(n);
     }
     if let Some(cells) = setup.other_cells() {
@@ -279,15 +325,17 @@ fn print_warnings(setup: &Setup, notices: &[String], requests: u64, completed: b
     if let Some(beyond) = setup.beyond_rating() {
         warning(&beyond.to_string());
     }
-    if let Some(limit) = setup.limit
-        && requests < limit
-        && completed
-    {
-        let name = setup.input.name();
+    let short = summary.groups().iter().filter(|group| group.is_short);
+    for group in short.filter(|_| completed) {
+        let jobs = match group.jobs.as_str() {
+            "" => String::new(),
+            jobs => format!(" {jobs}"),
+        };
         notice(&format!(
-            "{name}: ended after {} requests, before the limit of {}",
-            count(requests),
-            count(limit)
+            "{}:{jobs} ended after {} requests, before the limit of {}",
+            setup.input.name(),
+            count(group.requests),
+            count(setup.limit.unwrap_or(0))
         ));
     }
 }

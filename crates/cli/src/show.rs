@@ -6,7 +6,7 @@ use firstread_core::params::{Axis, Param, ParamKind, Scheme};
 use firstread_drive::profile::quantity::{NS, Quantity};
 use firstread_drive::profile::{Kind, Library, Override, ResolvedEntry, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
-use firstread_session::{EXAMPLES, Example, files, is_path, library};
+use firstread_session::{EXAMPLES, Error, Example, files, is_path, library, retry_table};
 use firstread_workload::Format;
 use firstread_workload::StandIn;
 use firstread_workload::nearest;
@@ -120,6 +120,7 @@ fn names() -> Vec<String> {
 }
 
 fn drive(name: &str, sets: &[Override]) -> Result<String> {
+    let sets = &retry_table::in_overrides(sets).map_err(Error::from)?;
     let drive = load_drive(&library(name, sets)?, name, sets, AXES)?;
     let rate = drive.fill_rate();
     let cells = drive.cells.notice().map_or(String::new(), |notice| {

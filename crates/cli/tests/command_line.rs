@@ -1181,7 +1181,7 @@ fn sequence_a_burn_in_is_told() {
 fn sequence_phases_are_told() {
     let folder = Folder::new("phases");
     let run = |name: &str, more: &[&str]| {
-        folder.run(&[&["run", name, "--age", "0h", "--limit", "25000"], more].concat())
+        folder.run(&[&["run", name, "--age", "0h", "--limit", "1000"], more].concat())
     };
     let told = run("write-wait-read", &[]).ok();
     let row = told

@@ -51,7 +51,9 @@ pub use drive::{
 pub use hardware::charge::{CAUSES, Cause, NsByCause};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
-pub use runner::{BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Host, Phase, RunError, RunStats};
+pub use runner::{
+    BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Group, Host, Phase, RunError, RunStats,
+};
 pub use state::{DriveState, EarlierFill, LastSuperblocks};
 pub use untimed::UntimedDrive;
 pub use worn::WornBlocks;

@@ -304,7 +304,7 @@ fn on_path(medium: &Medium, mode: CellMode, target: f64) -> Result<[f64; MAX_VAL
     Ok(v)
 }
 
-/// The factory retry table of `mode` by `rule`, and its length.
+/// The factory retry table of `mode`, and its length: as the chip's profile gives it, or by `rule`.
 pub fn factory_table(
     medium: &Medium,
     mode: CellMode,
@@ -313,6 +313,13 @@ pub fn factory_table(
     let step = rule.step_mv / medium.chip().dac_step_mv;
     let mut table = [[0; MAX_VALLEYS]; MAX_FACTORY];
     let mut len = 1;
+    if let Some(entries) = medium.chip().own_entries(mode) {
+        for (to, entry) in table[1..].iter_mut().zip(entries) {
+            to.iter_mut().zip(entry).for_each(|(to, from)| *to = *from);
+            len += 1;
+        }
+        return Ok((table, len as u8));
+    }
     let (mut down, mut up) = (0, 0);
     while len < MAX_FACTORY && (down < rule.down || up < rule.up) {
         let turn_up = up < rule.up

@@ -4,6 +4,7 @@
 //! latency, no error rate. Every law has a null, named in its struct's documentation, so that a study can
 //! switch off a single mechanism. [`ChipProfile::validate`] names the key that is wrong, and why.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -71,6 +72,10 @@ pub struct ChipProfile {
     pub factory_default: FactoryDefault,
     /// The rule by which its factory retry table is made.
     pub factory_table: FactoryRule,
+    /// The entries of its factory retry table behind the default, where they are known and not made by the rule: a row an
+    /// entry, the offset of each valley's level from the factory default (DAC units). They are those of the mode with as
+    /// many valleys.
+    pub factory_entries: Vec<Vec<i8>>,
     /// The laws of ageing.
     pub laws: Laws,
     /// Differences between layers of the stack.
@@ -120,6 +125,42 @@ numbers! {
     }
 }
 
+/// The key `entries` of the table of the factory's retries, if it is there.
+fn read_entries(from: &dyn Source) -> Vec<Vec<i8>> {
+    const KEY: &str = "entries";
+    if !from.has(KEY) {
+        return Vec::new();
+    }
+    let mut entries = from.offsets(KEY);
+    // The default may be told too.
+    if entries
+        .first()
+        .is_some_and(|first| first.iter().all(|o| *o == 0))
+    {
+        entries.remove(0);
+    }
+    let levels = entries.first().map_or(0, Vec::len);
+    if let Some(i) = entries.iter().position(|entry| entry.len() != levels) {
+        let message = format!(
+            "entry {} has {} levels, and the first one {levels}",
+            i + 1,
+            entries[i].len()
+        );
+        from.note(KEY, message);
+        return Vec::new();
+    }
+    if entries.len() >= MAX_FACTORY {
+        let message = format!(
+            "{} entries; at most {} are possible beside the default",
+            entries.len(),
+            MAX_FACTORY - 1
+        );
+        from.note(KEY, message);
+        return Vec::new();
+    }
+    entries
+}
+
 impl FactoryRule {
     /// A step of 10 mV lies between two values: the 7.5 mV that reproduce published TLC retry counts, and the
     /// 15 mV at which neighbouring entries leave gaps for aged QLC pages. 32 steps cover the shift of a year
@@ -142,16 +183,19 @@ impl ChipProfile {
         let dac_step_mv = from.number(&DAC_STEP);
         let array = table(from, "array", ArrayProfile::read);
         let factory_default = table(from, "factory_default", FactoryDefault::read);
-        let factory_table = table(from, "factory_table", FactoryRule::read);
+        let (factory_table, factory_entries) = table(from, "factory_table", |from| {
+            (FactoryRule::read(from), read_entries(from))
+        });
         let laws = Laws::read(from);
         let components = laws.retention.names();
-        ChipProfile {
+        let chip = ChipProfile {
             name,
             technology,
             dac_step_mv,
             array,
             factory_default,
             factory_table,
+            factory_entries,
             laws,
             failures: table(from, "failures", FailureProfile::read),
             layers: table(from, "layers", LayerProfile::read),
@@ -166,7 +210,36 @@ impl ChipProfile {
                 });
                 modes.collect()
             }),
+        };
+        let levels = chip.factory_entries.first().map_or(0, Vec::len);
+        if levels > 0 && !chip.modes.iter().any(|m| m.mode.valleys() == levels) {
+            let modes = chip.modes.iter().map(|m| {
+                let name = m.mode.name().to_uppercase();
+                format!("{} in {name} mode", m.mode.valleys())
+            });
+            let modes: Vec<String> = modes.collect();
+            let message = format!(
+                "its `entries` have {levels} levels, and the chip has {}",
+                modes.join(", ")
+            );
+            from.note("factory_table", message);
         }
+        chip
+    }
+
+    /// Entries of the factory retry table in `mode`, the default among them.
+    pub fn factory_len(&self, mode: CellMode) -> usize {
+        let rule = &self.factory_table;
+        match self.own_entries(mode) {
+            Some(entries) => 1 + entries.len(),
+            None => (1 + usize::from(rule.down) + usize::from(rule.up)).min(MAX_FACTORY),
+        }
+    }
+
+    /// The entries behind the default that the profile gives for `mode`, if it gives any.
+    pub fn own_entries(&self, mode: CellMode) -> Option<&[Vec<i8>]> {
+        let levels = self.factory_entries.first()?.len();
+        (levels == mode.valleys()).then_some(&self.factory_entries)
     }
 
     /// The profile of `mode`, if the chip has it.

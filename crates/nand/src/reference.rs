@@ -32,6 +32,7 @@ pub fn ct_a() -> ChipProfile {
             pe_cycles: 0,
         },
         factory_table: FactoryRule::DEFAULT,
+        factory_entries: Vec::new(),
         laws: Laws {
             retention: RetentionProfile {
                 components: vec![RetentionComponent {

@@ -10,14 +10,17 @@ use firstread_drive::{DriveError, RunError};
 use firstread_ecc::CodeError;
 use firstread_nand::SenseError;
 use firstread_workload::WorkloadError;
-use firstread_workload::trace::ColumnsError;
+use firstread_workload::fio::CommandLineError;
+use firstread_workload::trace::{ColumnsError, PatternError};
 use thiserror::Error;
 
 use crate::choice::ChoiceError;
 use crate::conditions::ConditionError;
 use crate::files::FileError;
 use crate::life::error::LifeError;
+use crate::mqsim::MqsimError;
 use crate::names::Unknown;
+use crate::retry_table::RetryTableError;
 use crate::study::StudyError;
 use crate::worn::WornError;
 
@@ -48,9 +51,26 @@ pub enum Error {
     /// Columns of a trace that cannot be used.
     #[error("columns of the trace: {0}")]
     Columns(ColumnsError),
-    /// A trace is to be read by columns and in a format.
-    #[error("a trace is read by its columns or in a format that has a name, not both")]
-    FormatAndColumns,
+    /// A file of MQSim's that cannot be used.
+    #[error("{file}: {error}")]
+    Mqsim { file: String, error: MqsimError },
+    /// A file that is no retry table.
+    #[error(transparent)]
+    RetryTable(#[from] RetryTableError),
+    /// A command line of fio that says no job.
+    #[error("command line of fio: {0}")]
+    CommandLine(CommandLineError),
+    /// A variable that was told and does not occur.
+    #[error("the workload has no `${{{0}}}`")]
+    UnusedVariable(String),
+    /// An expression for the lines of a trace that cannot be used.
+    #[error("expression of the trace: {0}")]
+    Pattern(PatternError),
+    /// A trace is to be read in two ways.
+    #[error(
+        "a trace is read by its columns, by an expression or in a format that has a name, not by two of them"
+    )]
+    ToldTwice(TraceArg, TraceArg),
     /// A profile that is wrong: a problem a line.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -89,6 +109,20 @@ pub enum Error {
         /// Name of the workload.
         workload: String,
         error: Box<RunError>,
+    },
+    /// Jobs of which no request was measured.
+    #[error(
+        "{workload}: {} measured nothing: {}",
+        jobs_in_words(jobs),
+        if *limited { "the run ended at its limit before, or all requests came within `ramp_time`" }
+        else { "all requests came within `ramp_time`, or the job ended before its first one" }
+    )]
+    Unmeasured {
+        /// Name of the workload.
+        workload: String,
+        jobs: Vec<String>,
+        /// Whether the run had a limit of requests.
+        limited: bool,
     },
     /// It was asked to end before there was anything to report.
     #[error("interrupted")]
@@ -131,11 +165,20 @@ impl Error {
     }
 }
 
+/// Names of jobs in a sentence.
+fn jobs_in_words(jobs: &[String]) -> String {
+    let names: Vec<String> = jobs.iter().map(|job| format!("`{job}`")).collect();
+    let noun = if names.len() == 1 { "job" } else { "jobs" };
+    format!("{noun} {}", names.join(", "))
+}
+
 /// A choice of [`TraceArgs`](crate::TraceArgs).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TraceArg {
     Format,
     Columns,
+    /// An expression for its lines.
+    Pattern,
     /// That requests past the end of the drive are moved.
     Wrap,
     /// That records that go back in time are moved.
@@ -152,6 +195,7 @@ impl fmt::Display for TraceArg {
         f.write_str(match self {
             TraceArg::Format => "a format",
             TraceArg::Columns => "columns",
+            TraceArg::Pattern => "an expression",
             TraceArg::Wrap => "wrapping",
             TraceArg::Clamp => "clamping",
             TraceArg::Device => "a device",

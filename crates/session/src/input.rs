@@ -6,15 +6,16 @@ use std::sync::OnceLock;
 
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
-use firstread_workload::trace::{Columns, Understood};
+use firstread_workload::trace::{Columns, Pattern, Understood};
 use firstread_workload::{
-    Format, StandIn, TraceOptions, TraceReader, Workload, WorkloadError, fio,
+    Format, Location, Notice, StandIn, TraceOptions, TraceReader, Workload, WorkloadError, fio,
 };
 use serde_json::{Value, json};
 
 use crate::content::Content;
 use crate::error::{Error, Given, NotATrace, TraceArg};
 use crate::files::{self, FileError};
+use crate::mqsim::{self, Scenario};
 use crate::names::Unknown;
 
 macro_rules! examples {
@@ -88,6 +89,8 @@ pub struct TraceArgs {
     pub format: Option<String>,
     /// Columns of a text whose format is none that has a name, as [`Columns::parse`] takes them; none otherwise.
     pub columns: Option<String>,
+    /// An expression that the lines of requests match, as [`Pattern::parse`] takes it; none otherwise.
+    pub pattern: Option<String>,
     /// Requests past the end of the drive wrap around: their offset is taken modulo the capacity.
     pub wrap: bool,
     /// A record whose time is earlier than that of the record before it gets the earlier record's time.
@@ -96,14 +99,22 @@ pub struct TraceArgs {
     pub device: Option<u32>,
     /// Replay speed relative to the recording; none for the recorded speed.
     pub speed: Option<f64>,
+    /// Values of `${NAME}` in a job file, before those of the environment.
+    pub vars: Vec<(String, String)>,
 }
 
 impl TraceArgs {
+    /// The first option given; of a job file there are none.
+    pub fn given(&self) -> Option<TraceArg> {
+        self.of_files().or(self.speed.map(|_| TraceArg::Speed))
+    }
+
     /// The first option given that applies only to a trace file.
     fn of_files(&self) -> Option<TraceArg> {
         let made = [
             (TraceArg::Format, self.format.is_some()),
             (TraceArg::Columns, self.columns.is_some()),
+            (TraceArg::Pattern, self.pattern.is_some()),
             (TraceArg::Wrap, self.wrap),
             (TraceArg::Clamp, self.clamp),
             (TraceArg::Device, self.device.is_some()),
@@ -149,6 +160,9 @@ impl Input {
     /// # Errors
     /// [`Error::NotATrace`] where `args` has an option for traces and the input is none; otherwise as [`Input::open`].
     pub fn open_as(name: &str, args: &TraceArgs) -> Result<Input, Error> {
+        if let Some((file, number)) = numbered(name) {
+            return Input::mqsim(file, Some(number), args);
+        }
         let path = Path::new(name);
         if let (false, Ok(row)) = (files::is_file(path), StandIn::find(name)) {
             return Input::stand_in(row, args);
@@ -173,9 +187,12 @@ impl Input {
             _ => name.to_owned(),
         };
 
-        if args.format.is_none() && args.columns.is_none() && is_job_file(&source.head(&label)?) {
-            let speed = args.speed.map(|_| TraceArg::Speed);
-            if let Some(arg) = args.of_files().or(speed) {
+        if is_mqsim(&source.head(&label)?) {
+            return Input::mqsim(name, None, args);
+        }
+        let is_told = args.format.is_some() || args.columns.is_some() || args.pattern.is_some();
+        if !is_told && is_job_file(&source.head(&label)?) {
+            if let Some(arg) = args.given() {
                 let given = Given::JobFile;
                 return Err(NotATrace {
                     arg,
@@ -185,20 +202,34 @@ impl Input {
                 .into());
             }
             let text = source.all(&label)?;
-            return Input::job_file(&label, String::from_utf8_lossy(&text).into_owned());
+            let text = String::from_utf8_lossy(&text);
+            return match fio::is_command_line(&text) {
+                true => Input::pasted(&label, &text, &args.vars),
+                false => Input::job_file(&label, expanded(&text, &args.vars)?),
+            };
+        }
+        if let Some((name, _)) = args.vars.first() {
+            return Err(Error::UnusedVariable(name.clone()));
         }
         let format = match &args.format {
             Some(name) => Some(find_format(name)?),
             None => None,
         };
-        let columns = match (&args.columns, format) {
-            (Some(_), Some(_)) => return Err(Error::FormatAndColumns),
-            (Some(spec), None) => Some(Columns::parse(spec).map_err(Error::Columns)?),
-            (None, _) => None,
-        };
+        let given = [
+            (TraceArg::Format, args.format.is_some()),
+            (TraceArg::Columns, args.columns.is_some()),
+            (TraceArg::Pattern, args.pattern.is_some()),
+        ];
+        let mut given = given.iter().filter(|(_, is)| *is).map(|(arg, _)| *arg);
+        if let (Some(one), Some(other)) = (given.next(), given.next()) {
+            return Err(Error::ToldTwice(one, other));
+        }
+        let columns = args.columns.as_deref().map(Columns::parse).transpose();
+        let pattern = args.pattern.as_deref().map(Pattern::parse).transpose();
         let mut options = TraceOptions {
             format,
-            columns,
+            columns: columns.map_err(Error::Columns)?,
+            pattern: pattern.map_err(Error::Pattern)?,
             wrap: args.wrap,
             on_time_back: if args.clamp {
                 TimeBack::Clamp
@@ -220,6 +251,67 @@ impl Input {
         Ok(Input::Trace(Box::new(trace)))
     }
 
+    /// Scenario `number` of the workload of MQSim in `file`: jobs, or a trace that it names, which `args` are for.
+    fn mqsim(file: &str, number: Option<usize>, args: &TraceArgs) -> Result<Input, Error> {
+        let of = |error| Error::Mqsim {
+            file: file.to_owned(),
+            error,
+        };
+        let path = Path::new(file);
+        let text = files::read_text(path)?;
+        match mqsim::workload(&text, file, number).map_err(of)? {
+            Scenario::Jobs(text) => {
+                if let Some(arg) = args.given() {
+                    let workload = file.to_owned();
+                    let given = Given::JobFile;
+                    return Err(NotATrace {
+                        arg,
+                        workload,
+                        given,
+                    }
+                    .into());
+                }
+                let name = number.map_or(file.to_owned(), |n| format!("{file}#{n}"));
+                Input::job_file(&name, text)
+            }
+            Scenario::Trace {
+                file: trace,
+                format,
+            } => {
+                let trace = path.parent().unwrap_or(Path::new("")).join(trace);
+                let args = TraceArgs {
+                    format: args.format.clone().or(Some(format.to_owned())),
+                    ..args.clone()
+                };
+                Input::open_as(&trace.to_string_lossy(), &args).map_err(|error| error.of(file))
+            }
+        }
+    }
+
+    /// The job that a command line of fio says, with or without `fio` before it.
+    ///
+    /// # Errors
+    /// [`Error::CommandLine`] where it says none.
+    pub fn command_line(words: &[String], vars: &[(String, String)]) -> Result<Input, Error> {
+        let line = fio::command_line(words).map_err(Error::CommandLine)?;
+        let mut input = Input::job_file(&line.name, expanded(&line.text, vars)?)?;
+        if let Input::Jobs { workload, .. } = &mut input {
+            let left_out = line.left_out.iter().map(|option| Notice {
+                place: Location::whole(&line.name),
+                text: format!("`--{option}` is ignored: it is of what fio prints and keeps"),
+            });
+            workload.notices.extend(left_out);
+        }
+        Ok(input)
+    }
+
+    /// The same of a line that was pasted into the file called `label`.
+    fn pasted(label: &str, text: &str, vars: &[(String, String)]) -> Result<Input, Error> {
+        let words = fio::words(text).map_err(Error::CommandLine);
+        let input = words.and_then(|words| Input::command_line(&words, vars));
+        input.map_err(|error| error.of(label))
+    }
+
     /// The job file called `name` with this text.
     ///
     /// # Errors
@@ -229,11 +321,11 @@ impl Input {
         Ok(Input::Jobs { workload, text })
     }
 
-    /// The same job file with the option `key` set to `value` in every job. Jobs whose number of requests was taken
-    /// away stay without one.
+    /// The same job file with the option `key` set to `value` in every job, or in the one of `SECTION.key`. Jobs whose
+    /// number of requests was taken away stay without one.
     ///
     /// # Errors
-    /// [`Error`] where this is no job file, or fio has no such option or value.
+    /// [`Error`] where this is no job file, it has no such section, or fio has no such option or value.
     pub fn with_option(&self, key: &str, value: &str) -> Result<Input, Error> {
         let Input::Jobs { workload, text } = self else {
             return Err(NotATrace {
@@ -243,9 +335,18 @@ impl Input {
             }
             .into());
         };
+        let (section, key) = match key.rsplit_once('.') {
+            Some((section, key)) => (Some(section.trim()), key.trim()),
+            None => (None, key),
+        };
         let option = format!("{key}={value}");
         // Alone first: what is wrong with it is not a line of the file.
         fio::parse(&format!("--job {option}"), &format!("[job]\n{option}\n"))?;
+        let names = || text.lines().filter_map(section_name);
+        if let Some(section) = section.filter(|section| !names().any(|name| name == *section)) {
+            let jobs = names().filter(|name| *name != "global");
+            return Err(Unknown::new("section of the job file", section, jobs).into());
+        }
         let mut sections = String::new();
         let mut in_job = false;
         for line in text.trim_start_matches('\u{feff}').lines() {
@@ -253,7 +354,11 @@ impl Input {
                 if in_job {
                     sections += &format!("{option}\n");
                 }
-                in_job = line.split(['#', ';']).next().map(str::trim) != Some("[global]");
+                in_job = match (section_name(line), section) {
+                    (Some(name), Some(section)) => name == section,
+                    (name, None) => name != Some("global"),
+                    (None, Some(_)) => false,
+                };
             }
             // The job's own value gives way, and lines after it keep their numbers.
             let is_it = |(own, _): (&str, &str)| own.trim() == key;
@@ -262,7 +367,9 @@ impl Input {
             }
             sections.push('\n');
         }
-        sections += &format!("{option}\n");
+        if in_job {
+            sections += &format!("{option}\n");
+        }
         let mut input = Input::job_file(&workload.name, sections)?;
         let unending = workload.jobs.iter().all(|job| job.number_ios.is_none());
         if let (true, false, Input::Jobs { workload, .. }) =
@@ -326,7 +433,7 @@ impl Input {
         };
         let options = TraceOptions {
             limit,
-            ..trace.options
+            ..trace.options.clone()
         };
         let reader = TraceReader::open(&trace.name, trace.source.read()?, options)?;
         Ok(Some(reader.understood()?))
@@ -349,6 +456,17 @@ impl Input {
         })
     }
 
+    /// Groups of jobs that run one after the other (`stonewall`).
+    pub fn groups(&self) -> u64 {
+        match self {
+            Input::Jobs { workload, .. } => {
+                let groups = workload.jobs.iter().map(|job| job.group);
+                groups.max().map_or(1, |last| u64::from(last) + 1)
+            }
+            Input::Trace(_) | Input::StandIn { .. } => 1,
+        }
+    }
+
     /// Number of requests, where it is known before the run.
     pub fn requests(&self) -> Option<u64> {
         match self {
@@ -368,7 +486,7 @@ impl Trace {
     pub fn reader(&self, capacity_bytes: u64) -> Result<TraceReader<Box<dyn Read + '_>>, Error> {
         let options = TraceOptions {
             capacity_bytes,
-            ..self.options
+            ..self.options.clone()
         };
         let source = self.source.read()?;
         let source: Box<dyn Read + '_> = match self.content.get() {
@@ -395,19 +513,21 @@ impl Trace {
         let TraceOptions {
             format,
             columns,
+            pattern,
             capacity_bytes: _,
             wrap,
             on_time_back,
             speed,
             limit: _,
             device,
-        } = self.options;
+        } = &self.options;
         Ok(json!({
             "content": content.checksum(),
             "format": format.map(|format| format.name),
             "columns": columns.map(|columns| format!("{columns:?}")),
+            "expression": pattern.as_ref().map(Pattern::as_str),
             "wrap": wrap,
-            "clamp": on_time_back == TimeBack::Clamp,
+            "clamp": *on_time_back == TimeBack::Clamp,
             "speed": speed,
             "device": device,
         }))
@@ -442,7 +562,68 @@ impl Source {
     }
 }
 
-/// Whether the first non-empty line is a `[section]`, or an option before one. Such a file is
+/// The file and the number in `workload.xml#2`.
+fn numbered(name: &str) -> Option<(&str, usize)> {
+    let (file, number) = name.rsplit_once('#')?;
+    (file.ends_with(".xml") && !files::is_file(Path::new(name)))
+        .then(|| Some((file, number.parse().ok()?)))?
+}
+
+/// Whether a file begins as a workload of MQSim.
+fn is_mqsim(head: &[u8]) -> bool {
+    std::str::from_utf8(head).map_or_else(
+        |error| mqsim::is_workload(&String::from_utf8_lossy(&head[..error.valid_up_to()])),
+        mqsim::is_workload,
+    )
+}
+
+/// The name of the section that begins in `line`.
+fn section_name(line: &str) -> Option<&str> {
+    let line = line.split(['#', ';']).next()?.trim();
+    Some(line.strip_prefix('[')?.strip_suffix(']')?.trim())
+}
+
+/// `text` with the values of `${NAME}`: of `vars`, otherwise of the environment. A name without a value stays, and is an error
+/// where it matters.
+///
+/// # Errors
+/// [`Error::UnusedVariable`] where the text does not have one of `vars`.
+fn expanded(text: &str, vars: &[(String, String)]) -> Result<String, Error> {
+    let unused = vars
+        .iter()
+        .find(|(name, _)| !text.contains(&format!("${{{name}}}")));
+    if let Some((name, _)) = unused {
+        return Err(Error::UnusedVariable(name.clone()));
+    }
+    let value = |name: &str| {
+        let told = vars.iter().rfind(|(told, _)| told == name);
+        told.map(|(_, value)| value.clone())
+            .or_else(|| std::env::var(name).ok())
+            // A value of several lines would be options of its own.
+            .filter(|value| !value.contains('\n'))
+    };
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        whole += before;
+        let known = after
+            .split_once('}')
+            .and_then(|(name, behind)| Some((value(name)?, behind)));
+        match known {
+            Some((value, behind)) => {
+                whole += &value;
+                rest = behind;
+            }
+            None => {
+                whole += "${";
+                rest = after;
+            }
+        }
+    }
+    Ok(whole + rest)
+}
+
+/// Whether the first non-empty line is a command line of fio, a `[section]`, or an option before one. Such a file is
 /// parsed as a job file, so that the job file's parser reports its errors.
 fn is_job_file(head: &[u8]) -> bool {
     if head.contains(&0) {
@@ -455,6 +636,7 @@ fn is_job_file(head: &[u8]) -> bool {
         .is_some_and(|line| {
             let key = line.split('=').next().unwrap_or_default().trim();
             line.starts_with('[')
+                || fio::is_command_line(line)
                 || (line.contains('=')
                     && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
         })

@@ -42,11 +42,13 @@ mod input;
 mod interrupt;
 pub mod life;
 mod matrix;
+pub mod mqsim;
 mod names;
 mod parallel;
 mod program;
 pub mod results;
 mod retries;
+pub mod retry_table;
 mod setup;
 pub mod simulate;
 mod store;
@@ -66,9 +68,9 @@ pub use names::Unknown;
 pub use retries::Retries;
 pub use setup::{
     BeyondRating, BurnInSetup, DEFAULT_DRIVE, OtherCells, Setup, Simulation, is_path, library,
-    profile,
+    profile, profile_text,
 };
-pub use simulate::{Outcome, Prepared, Progress, Wall, simulate_on};
+pub use simulate::{Outcome, Part, Prepared, Progress, Wall, simulate_on};
 pub use store::{How, Kept, Store, inputs};
 pub use sweep::{Sweep, Varied};
 pub use worn::WornError;

@@ -17,7 +17,9 @@ use crate::error::Error;
 use crate::files;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
+use crate::mqsim;
 use crate::names::Unknown;
+use crate::retry_table;
 use crate::worn;
 
 pub const DEFAULT_DRIVE: &str = "ct-qlc";
@@ -55,7 +57,7 @@ pub struct Simulation {
     pub state: DriveState,
     /// Seed of the drive: chips, bad blocks and the firmware's random choices.
     pub seed: u64,
-    /// Number of requests after which the run stops; none to run the whole workload.
+    /// Measured requests after which each group of jobs that run together ends; none to run the whole workload.
     pub limit: Option<u64>,
     /// What the drive is burnt in by before that, if it is.
     pub burn_in: Option<BurnInSetup>,
@@ -140,7 +142,7 @@ pub struct Setup {
     pub state: DriveState,
     /// Seed of the drive; that of the workload is part of its state.
     pub seed: u64,
-    /// Number of requests after which the run stops.
+    /// Measured requests after which each group of jobs that run together ends.
     pub limit: Option<u64>,
     /// What the drive is burnt in by before that, if it is.
     pub burn_in: Option<BurnInSetup>,
@@ -160,9 +162,10 @@ impl Setup {
             .collect()
     }
 
-    /// Number of requests in the run, if known in advance.
+    /// Number of requests that the run measures at most, if known in advance.
     pub fn requests(&self) -> Option<u64> {
-        self.limit.or(self.input.requests())
+        let limit = self.limit.map(|limit| limit * self.input.groups());
+        limit.into_iter().chain(self.input.requests()).min()
     }
 
     /// The workload that burns the drive in, if one does.
@@ -257,6 +260,7 @@ impl fmt::Display for OtherCells {
 /// # Errors
 /// [`Error`] where there is none, it cannot be read, or it or an override is wrong.
 pub fn profile(drive: &str, overrides: &[Override]) -> Result<DriveProfile, Error> {
+    let overrides = &retry_table::in_overrides(overrides)?;
     let library = library(drive, overrides)?;
     Ok(load_drive(&library, drive, overrides, AXES)?)
 }
@@ -269,7 +273,18 @@ pub fn library(drive: &str, overrides: &[Override]) -> Result<Library, Error> {
     let mut library = Library::new();
     let path = Path::new(drive);
     if files::is_file(path) || is_path(drive) {
-        library.add(Kind::Drive, drive, &files::read_text(path)?);
+        let text = profile_text(path)?;
+        match mqsim::is_device(&text) {
+            false => library.add(Kind::Drive, drive, &text),
+            true => {
+                let made = mqsim::device(&text, drive).map_err(|error| Error::Mqsim {
+                    file: drive.to_owned(),
+                    error,
+                })?;
+                library.add(Kind::Chip, &made.chip_name, &made.chip);
+                library.add(Kind::Drive, drive, &made.drive);
+            }
+        }
     } else if !library.has(Kind::Drive, drive) {
         let names = library.names(Kind::Drive);
         return Err(Unknown::new("drive", drive, names.into_iter()).into());
@@ -280,14 +295,24 @@ pub fn library(drive: &str, overrides: &[Override]) -> Result<Library, Error> {
             .into_iter()
             .find(|p| files::is_file(p))
     {
-        library.add(Kind::Chip, &chip, &files::read_text(&file)?);
+        library.add(Kind::Chip, &chip, &profile_text(&file)?);
     }
     Ok(library)
 }
 
+/// The text of the profile at `path`, with the retry table that it names as a file in place of that name.
+///
+/// # Errors
+/// [`Error`] where a file cannot be read, or is no retry table.
+pub fn profile_text(path: &Path) -> Result<String, Error> {
+    let text = files::read_text(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Ok(retry_table::in_text(&text, folder)?)
+}
+
 /// Whether `name` is certainly a path and not a shipped name.
 pub fn is_path(name: &str) -> bool {
-    name.contains(['/', '\\']) || name.ends_with(".toml")
+    name.contains(['/', '\\']) || name.ends_with(".toml") || name.ends_with(".xml")
 }
 
 /// Where the chip of the drive profile at `drive` may be: as named from here, beside the drive, or

@@ -10,9 +10,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use firstread_core::Ns;
 use firstread_core::params::Need;
 use firstread_core::voltage::BlockGroups;
-use firstread_drive::stats::{Latencies, Percentile};
-use firstread_drive::{BurnIn, BurnInEnd, Drive, Host, RunError, RunStats, tables};
+use firstread_drive::stats::{Latencies, Percentile, Report};
+use firstread_drive::{BurnIn, BurnInEnd, Drive, Ended, Host, RunError, RunStats, tables};
 use firstread_firmware::log::Record;
+use firstread_firmware::observe::Counters;
 use firstread_workload::{Location, Notice, StandIn, TraceRecord, WorkloadError};
 
 use crate::error::Error;
@@ -21,7 +22,7 @@ use crate::retries::Retries;
 use crate::setup::{BurnInSetup, Setup};
 
 /// What a simulation came to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// Latencies, counters, and how the run ended.
     pub stats: RunStats,
@@ -58,11 +59,23 @@ pub struct Wall {
     pub ended_unix_ms: u64,
 }
 
-impl Outcome {
+/// What was measured of jobs that ran together.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Names of the jobs, where others ran before or after them.
+    pub jobs: Option<&'a [String]>,
+    /// Requests of all of them.
+    pub all: &'a Report,
+    pub counters: &'a Counters,
+    /// Their reports, as places in [`RunStats::reports`]; none where no others ran.
+    reports: Option<&'a [usize]>,
+}
+
+impl<'a> Part<'a> {
     /// The latencies whose tail is explained, with their direction: of reads if there are any, otherwise of
     /// writes or trims.
-    pub fn latencies(&self) -> (&'static str, &Latencies) {
-        let report = &self.stats.all;
+    pub fn latencies(&self) -> (&'static str, &'a Latencies) {
+        let report = self.all;
         let all = [
             ("read", &report.read),
             ("write", &report.write),
@@ -70,6 +83,60 @@ impl Outcome {
         ];
         let any = all.into_iter().find(|(_, l)| l.count() > 0);
         any.unwrap_or(all[0])
+    }
+
+    /// Retries of the host's page reads.
+    pub fn retries(&self) -> Retries {
+        Retries::of(self.counters)
+    }
+
+    /// The names of its jobs in a word; none where no others ran.
+    pub fn name(&self) -> Option<String> {
+        self.jobs.map(|jobs| jobs.join("+"))
+    }
+
+    /// The reports of its jobs among those of the run.
+    pub fn reports(&self, run: &'a RunStats) -> Vec<&'a Report> {
+        match self.reports {
+            None => run.reports.iter().collect(),
+            Some(places) => places.iter().map(|&i| &run.reports[i]).collect(),
+        }
+    }
+}
+
+impl Outcome {
+    /// What was measured of each group of jobs that ran together: one part where all jobs did. Nothing is measured of
+    /// jobs together that ran one after the other.
+    pub fn parts(&self) -> Vec<Part<'_>> {
+        let stats = &self.stats;
+        match &stats.groups[..] {
+            [] => vec![Part {
+                jobs: None,
+                all: &stats.all,
+                counters: &stats.counters,
+                reports: None,
+            }],
+            groups => groups
+                .iter()
+                .map(|group| Part {
+                    jobs: Some(&group.jobs),
+                    all: &group.all,
+                    counters: &group.counters,
+                    reports: Some(&group.reports),
+                })
+                .collect(),
+        }
+    }
+
+    /// The same of the only part. Where there are several, of requests that did not run together.
+    pub fn latencies(&self) -> (&'static str, &Latencies) {
+        let part = Part {
+            jobs: None,
+            all: &self.stats.all,
+            counters: &self.stats.counters,
+            reports: None,
+        };
+        part.latencies()
     }
 
     /// A percentile of [`Outcome::latencies`], with its interval: 99.9 for P99.9.
@@ -363,6 +430,13 @@ fn run(
         }
     };
     let run_s = start.elapsed().as_secs_f64();
+    if stats.ended == Ended::Completed && !stats.unmeasured.is_empty() {
+        return Err(Error::Unmeasured {
+            workload: setup.input.name().to_owned(),
+            jobs: stats.unmeasured,
+            limited: setup.limit.is_some(),
+        });
+    }
     notices.dedup();
     if drive.log_dropped() > 0 {
         notices.push(Notice {

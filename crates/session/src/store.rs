@@ -2,7 +2,8 @@
 //! depends on. A point whose file has the same inputs is not run again, so an interrupted matrix
 //! resumes. The same inputs give the same bytes. Run time and memory of a simulation are in a separate file.
 //!
-//! A file carries a checksum of itself, and those of the pages that were written with it. What does not match is made anew,
+//! A file is the result as `--json` prints it, so fio's tools read it. What the store needs beside that is below one key of
+//! it, [`OWN`] and [`KEPT`]. A file carries a checksum of itself, and those of the pages that were written with it. What does not match is made anew,
 //! and the reason is told ([`How`]).
 
 use std::path::{Path, PathBuf};
@@ -20,7 +21,11 @@ use crate::results;
 use crate::setup::{BurnInSetup, Setup};
 
 /// The form of the files of a store. Another number is refused.
-const FORM: u64 = 2;
+const FORM: u64 = 3;
+/// The key of a result below which all is that fio does not have.
+const OWN: &str = "firstread";
+/// The key below that for what the store keeps with a result.
+const KEPT: &str = "kept";
 /// The file by which a folder is known as a store.
 const MARK: &str = "store.json";
 /// Size limit of a result (MiB): what is larger is neither kept nor read. That of 4,096 jobs of reads, which are as many
@@ -349,25 +354,27 @@ impl Store {
             Ok(value) => value,
             Err(error) => return damaged(&error.to_string()),
         };
-        let checksum = value
-            .as_object_mut()
+        let own = value.get_mut(OWN).and_then(|own| own.get_mut(KEPT));
+        let checksum = own
+            .and_then(Value::as_object_mut)
             .and_then(|map| map.shift_remove("checksum"));
+        let kept = value[OWN][KEPT].clone();
         let (Some(checksum), true, true) = (
             checksum,
-            value["metrics"].is_object(),
-            value["inputs"].is_object(),
+            kept["metrics"].is_object(),
+            kept["inputs"].is_object(),
         ) else {
             let kind = self.kind;
             return Err(StoreError::NoResult { path, kind });
         };
-        if with_checksum(&mut value) != text || value["checksum"] != checksum {
+        if result_with_checksum(&mut value) != text || value[OWN][KEPT]["checksum"] != checksum {
             return damaged("its checksum does not match");
         }
-        if let Some(what) = difference("", &value["inputs"], inputs) {
+        if let Some(what) = difference("", &kept["inputs"], inputs) {
             return Ok(Search::Not(format!("{}: {what}", path.display())));
         }
         // A table or picture that was edited or lost since would otherwise be passed on as the result of this run.
-        for (page, checksum) in value["files"].as_object().into_iter().flatten() {
+        for (page, checksum) in kept["files"].as_object().into_iter().flatten() {
             let page = folder.join(page);
             if files::checksum_of_file(&page).as_deref() != checksum.as_str() {
                 let page = page.display();
@@ -380,8 +387,8 @@ impl Store {
             Err(why) => (Map::new(), Some(format!("{}: {why}", wall.display()))),
         };
         self.have(path);
-        let values = value["metrics"].as_object().cloned().unwrap_or_default();
-        let kept = self.kept(values, &value["result"], wall, How::Found);
+        let values = kept["metrics"].as_object().cloned().unwrap_or_default();
+        let kept = self.kept(values, &without_kept(value), wall, How::Found);
         Ok(Search::Found(Box::new(Kept { no_wall, ..kept })))
     }
 
@@ -500,17 +507,17 @@ impl Store {
                 let path = path.to_string_lossy().into_owned();
                 (path, Value::from(files::checksum(content)))
             };
-            let mut value = json!({
+            let mut value = result.clone();
+            value[OWN][KEPT] = json!({
                 "inputs": inputs,
                 "metrics": made.values,
                 "files": made.pages.iter().map(of_page).collect::<Map<String, Value>>(),
-                "result": result,
             });
             let mut pages = self.marked(made.pages);
             let wall = with_checksum(&mut wall.clone().into());
             pages.push((Store::wall_file(name).into(), wall.into_bytes()));
             // The last one: it says that the others are there.
-            let text = with_checksum(&mut value);
+            let text = result_with_checksum(&mut value);
             if text.len() as u64 > self.most_bytes {
                 let path = folder.join(Store::file(name));
                 let (bytes, most_bytes) = (text.len() as u64, self.most_bytes);
@@ -563,6 +570,27 @@ fn with_checksum(value: &mut Value) -> String {
     let checksum = files::checksum(results::text(value).as_bytes());
     value["checksum"] = checksum.into();
     results::text(value)
+}
+
+/// The same of a result, whose checksum is among what the store keeps with it.
+fn result_with_checksum(value: &mut Value) -> String {
+    let checksum = files::checksum(results::text(value).as_bytes());
+    value[OWN][KEPT]["checksum"] = checksum.into();
+    results::text(value)
+}
+
+/// The result that the file of a store holds, without what the store keeps with it.
+fn without_kept(mut value: Value) -> Value {
+    if let Some(own) = value.get_mut(OWN).and_then(Value::as_object_mut) {
+        own.shift_remove(KEPT);
+        // A life has no such key of its own.
+        if own.is_empty()
+            && let Some(result) = value.as_object_mut()
+        {
+            result.shift_remove(OWN);
+        }
+    }
+    value
 }
 
 /// How a run or a life ended, as its `result` has it.

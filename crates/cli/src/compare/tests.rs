@@ -26,6 +26,7 @@ fn direction(count: u64, lost: u64, mean_us: f64, percentiles: &[ByHand]) -> Dir
         "bytes": count * 4_096,
         "mean_ns": mean_us * 1e3,
         "mean_half_ns": mean_us * 20.0,
+        "max_ns": 1_000_000,
         "rate_half": 0.02,
         "percentiles": percentiles.iter().map(one).collect::<Vec<_>>(),
     });
@@ -97,7 +98,9 @@ fn with_results(by: [[(u64, u64); 2]; 2], check: impl FnOnce(Vec<Compared<'_>>))
         threads: Some(1),
         watch: &Simulations::new(points.len()),
     };
-    let kept = matrix.kept_with_pages(&store, summary, run_pages).unwrap();
+    let kept = matrix
+        .kept_with_pages(&store, crate::run::summary, run_pages)
+        .unwrap();
     let mut runs = runs(&points, &kept).unwrap();
     for (run, (slow, lost)) in runs.iter_mut().zip(by.concat()) {
         run.summary = by_hand(&run.summary, slow, lost);

@@ -16,13 +16,18 @@ use firstread_drive::Ended;
 use firstread_session::files::Page;
 use firstread_session::life::LifeProgress;
 use firstread_session::study::metric;
-use firstread_session::{Input, Interrupt, Kept, Matrix, Point, Progress, Setup, Watch, results};
+use firstread_session::{
+    Finished, Input, Interrupt, Kept, Matrix, Point, Progress, Setup, Watch, results,
+};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
 use crate::args::{Form, Interrupted};
+use crate::figure::Figure;
 use crate::interrupt;
+use crate::output::summary::Summary;
 use crate::progress::Bars;
+use crate::run::judge_by;
 use crate::streams::{data, notice, tell, warning};
 pub use combination::Asked;
 use combination::{Combination, Ran};
@@ -44,7 +49,7 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
         watch,
     };
     let watch = Simulations::new(matrix(&()).simulations()?);
-    let kept = matrix(&watch).kept(&store, metric::of_finished)?;
+    let kept = matrix(&watch).kept(&store, values)?;
     drop(watch);
     kept::tell_found(&points, &kept, "runs");
     let ran = Ran {
@@ -55,8 +60,10 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
         return Err(Interrupted(" before any run had ended".into()).into());
     }
     let report = table::report(&ran);
+    let picture = picture::draw(&ran);
+    let is_drawn = picture.is_some();
     if out.is_some() {
-        store.write(&pages(&ran, &report)?)?;
+        store.write(&pages(&ran, &report, picture)?)?;
     }
     match asked.output.form.form() {
         Form::Json => data(&as_json(&ran))?,
@@ -67,12 +74,32 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
         kept.finished(),
         kept.wall_s(),
         match &asked.output.out {
-            Some(folder) => format!("; {}", folder.join("matrix.svg").display()),
+            Some(folder) if is_drawn => format!("; {}", folder.join("matrix.svg").display()),
+            Some(_) => "; no picture, since no percentile is known in any run".into(),
             None => "; --out DIR keeps the table as CSV, a picture and every result".into(),
         }
     ));
     kept::whole(&kept, out, "runs")?;
-    check_ends(&ran)
+    check_ends(&ran)?;
+    let summaries = points.iter().enumerate().filter_map(|(i, point)| {
+        let summary = kept.of(i)?.values.get(SUMMARY)?.clone();
+        Some((point.label.clone(), serde_json::from_value(summary).ok()?))
+    });
+    let summaries: Vec<(String, Summary)> = summaries.collect();
+    let runs = summaries.iter().map(|(label, of)| (label.clone(), of));
+    judge_by(asked.accept, asked.output.form.form(), runs)
+}
+
+/// The key of a run's summary, which stands beside its metrics.
+const SUMMARY: &str = "summary";
+
+/// What is kept of a run for tables: its metrics, and its summary for what may be asked of it later.
+fn values(setup: &Setup, finished: &Finished) -> Map<String, Value> {
+    let mut values = metric::of_finished(setup, finished);
+    if let Finished::Run(outcome) = finished {
+        values.insert(SUMMARY.into(), Summary::of(setup, outcome).values().into());
+    }
+    values
 }
 
 /// The combinations of values, and their points: a point for each seed of each combination.
@@ -124,11 +151,13 @@ fn gather(
         };
         Combination {
             values,
+            jobs: None,
             runs: (0..drives).filter_map(of).collect(),
         }
     };
     let all = combinations.into_iter().enumerate().map(one);
     all.filter(|combination| !combination.runs.is_empty())
+        .flat_map(Combination::by_group)
         .collect()
 }
 
@@ -167,6 +196,7 @@ fn check_ends(ran: &Ran<'_>) -> Result<()> {
     let runs = ran
         .combinations
         .iter()
+        .filter(|of| of.is_first())
         .flat_map(|c| c.runs.iter().map(move |run| (c, run)));
     let short = runs.filter(|(_, (_, kept))| kept.ended != completed);
     let told = short.map(|(c, (setup, kept))| {
@@ -185,12 +215,12 @@ fn check_ends(ran: &Ran<'_>) -> Result<()> {
 }
 
 /// The files beside the results of the runs.
-fn pages(ran: &Ran<'_>, report: &str) -> Result<Vec<Page>> {
+fn pages(ran: &Ran<'_>, report: &str, picture: Option<Figure>) -> Result<Vec<Page>> {
     let mut pages: Vec<Page> = vec![
         ("matrix.csv".into(), table::csv(ran)?),
         ("report.txt".into(), report.as_bytes().to_vec()),
     ];
-    if let Some(figure) = picture::draw(ran) {
+    if let Some(figure) = picture {
         pages.push(("matrix.svg".into(), figure.svg()));
         pages.push(("matrix.png".into(), figure.png()));
     }
@@ -221,7 +251,8 @@ fn as_json(ran: &Ran<'_>) -> String {
             "result": kept.result_and_wall(),
         })
     };
-    let runs = ran.combinations.iter().flat_map(|of| {
+    let each = ran.combinations.iter().filter(|of| of.is_first());
+    let runs = each.flat_map(|of| {
         let runs = of.runs.iter();
         runs.map(move |(setup, kept)| row(of, setup, kept))
     });

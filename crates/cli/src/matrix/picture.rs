@@ -49,10 +49,9 @@ pub fn draw(ran: &Ran<'_>) -> Option<Figure> {
         .collect();
     let mut panels: Vec<Vec<String>> = Vec::new();
     let of_panel = |c: &Combination| {
-        others
-            .iter()
-            .map(|&i| c.values[i].clone())
-            .collect::<Vec<_>>()
+        let mut at: Vec<String> = others.iter().map(|&i| c.values[i].clone()).collect();
+        at.extend(c.jobs.as_ref().map(|(_, jobs)| jobs.clone()));
+        at
     };
     for combination in &ran.combinations {
         let at = of_panel(combination);
@@ -63,7 +62,9 @@ pub fn draw(ran: &Ran<'_>) -> Option<Figure> {
     let titled = |at: &[String]| {
         let named = others.iter().zip(at);
         let each = named.map(|(&i, value)| format!("{} {value}", varied[i].0.label()));
-        each.collect::<Vec<_>>().join(", ")
+        // Behind them the jobs, where there are several groups.
+        let jobs = at.get(others.len()).map(|jobs| format!("jobs {jobs}"));
+        each.chain(jobs).collect::<Vec<_>>().join(", ")
     };
     let mut rows = Vec::new();
     for (metric, name, _) in PERCENTILES.iter().filter(|(metric, ..)| has(ran, metric)) {

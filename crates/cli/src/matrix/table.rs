@@ -54,7 +54,9 @@ fn tail(ran: &Ran<'_>) -> Option<(&'static str, &'static str)> {
 /// The combination that `of` is compared with: the same but for the first value of what is first.
 fn base<'a>(ran: &'a Ran<'_>, of: &Combination) -> Option<&'a Combination> {
     let first = ran.asked.sweep.varied.first()?.1.first()?;
-    let same = |c: &&Combination| c.values[0] == *first && c.values[1..] == of.values[1..];
+    let same = |c: &&Combination| {
+        c.values[0] == *first && c.values[1..] == of.values[1..] && c.jobs == of.jobs
+    };
     ran.combinations.iter().find(same)
 }
 
@@ -69,6 +71,9 @@ pub fn report(ran: &Ran<'_>) -> String {
     let compared = tail(ran).filter(|_| ran.asked.compares);
 
     let mut head: Vec<String> = varied.iter().map(|(v, _)| v.name().to_owned()).collect();
+    let has_groups = ran.combinations.iter().any(|c| c.jobs.is_some());
+    let names = varied.len() + usize::from(has_groups);
+    head.extend(has_groups.then(|| "jobs".to_owned()));
     head.extend(figures.iter().map(|(_, name, _)| (*name).to_owned()));
     if let Some((_, name)) = compared {
         head.push(format!("{name} change"));
@@ -77,6 +82,7 @@ pub fn report(ran: &Ran<'_>) -> String {
     let mut blank = false;
     for combination in &ran.combinations {
         let mut values = combination.values.clone();
+        values.extend(has_groups.then(|| combination.jobs().to_owned()));
         let mut ranges = vec![String::new(); values.len()];
         for (metric, _, show) in &figures {
             let over = combination.over(metric);
@@ -94,7 +100,7 @@ pub fn report(ran: &Ran<'_>) -> String {
         rows.push(values);
         rows.extend((drives > 1).then_some(ranges));
     }
-    let mut sides = vec![Side::Left; varied.len()];
+    let mut sides = vec![Side::Left; names];
     sides.resize(rows[0].len(), Side::Right);
     let mut text = heading(ran) + "\n" + &table("  ", &sides, &rows) + "\n";
     if let (Some(_), Some((first, values))) = (compared, varied.first()) {
@@ -128,7 +134,8 @@ fn needs(ran: &Ran<'_>, blank: bool) -> String {
 /// What has run, and what all runs have in common.
 fn heading(ran: &Ran<'_>) -> String {
     let varied = &ran.asked.sweep.varied;
-    let runs: usize = ran.combinations.iter().map(|c| c.runs.len()).sum();
+    let each = ran.combinations.iter().filter(|c| c.is_first());
+    let runs: usize = each.map(|c| c.runs.len()).sum();
     let of = |(v, values): &(Varied, Vec<String>)| format!("{} {}", values.len(), v.name());
     let crossed: Vec<String> = varied.iter().map(of).collect();
     let mut text = format!(
@@ -210,7 +217,7 @@ fn schemes(setups: &[&Setup]) -> String {
     text + &told.concat()
 }
 
-/// A row for each run and drive: where it lies, how it ended, and its metrics. Units are in the names of columns.
+/// A row for each run and drive, or for each group of its jobs: where it lies, how it ended, and its metrics. Units are in the names of columns.
 pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     let varied = &ran.asked.sweep.varied;
@@ -237,6 +244,8 @@ pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
         .filter(|(name, _)| !head.iter().any(|h| h == name))
         .collect();
     head.extend(state.iter().map(|(name, _)| (*name).to_owned()));
+    let has_groups = ran.combinations.iter().any(|c| c.jobs.is_some());
+    head.extend(has_groups.then(|| "jobs".to_owned()));
     head.extend(["seed".into(), "ended".into()]);
     let metrics = Metric::of(Source::Runs);
     let metrics: Vec<_> = metrics.iter().filter(|m| any(ran, m.name)).collect();
@@ -248,6 +257,7 @@ pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
             let values = varied.iter().zip(&combination.values);
             row.extend(values.map(|((v, _), value)| v.cell(value)));
             row.extend(state.iter().map(|(_, of)| of(setup)));
+            row.extend(has_groups.then(|| combination.jobs().to_owned()));
             row.extend([setup.seed.to_string(), kept.ended.clone()]);
             row.extend(metrics.iter().map(|metric| {
                 let value = kept.values.get(metric.name).and_then(|v| v.as_f64());

@@ -37,6 +37,7 @@ fn with_runs(check: impl FnOnce(Ran<'_>)) {
         ]),
         seeds: vec![1, 2],
         compares: true,
+        accept: &[],
         threads: Some(1),
         output: &output,
     };

@@ -6,7 +6,7 @@ use firstread_session::results::TAIL;
 use super::format::{Side, bytes, count, plus_minus, rare, share, si, table, time};
 use super::human::{self, Losses, Marks, PERCENTILES};
 use super::spread::Spread;
-use super::summary::{Direction, Run, Summary, causes};
+use super::summary::{Direction, Run, Summary, causes, parts};
 
 /// What the columns of a spread mean.
 pub const SPREAD: &str = "over drives: lowest … highest of them, each with chips of its own under the same load; within \
@@ -27,23 +27,36 @@ pub fn report(drives: &[Run<'_>]) -> String {
     let seeds = human::seeds(drives.iter().map(|run| run.setup));
     let configuration = human::configuration(setup, summary.capacity_bytes);
     let mut text = format!("{configuration}\n  {seeds}\n");
+    for Run { setup, summary, .. } in drives {
+        if !summary.burn_in.is_empty() {
+            text += &format!("  seed {}: {}", setup.seed, summary.burn_in);
+        }
+    }
+    for (jobs, runs) in parts(drives) {
+        text += &part(jobs, &runs);
+    }
+    let losses = Losses::sum(runs.iter().map(|run| run.losses()));
+    text + &human::uncorrectable(losses) + &human::error_rate(losses) + SPREAD
+}
+
+/// What jobs that ran together came to; with their names where others ran before or after them.
+fn part(jobs: Option<String>, drives: &[Run<'_>]) -> String {
+    let runs: Vec<&Summary> = drives.iter().map(|run| &run.summary).collect();
+    let explained = runs.first().map_or("read", |o| o.explained.as_str());
+    let of_jobs = jobs.map_or(String::new(), |jobs| format!(" of {jobs}"));
     let directions: [OfDirection; 4] = [
         ("read", |o| &o.read),
         ("write", |o| &o.write),
         ("trim", |o| &o.trim),
         ("flush", |o| &o.flush),
     ];
-    for Run { setup, summary, .. } in drives {
-        if !summary.burn_in.is_empty() {
-            text += &format!("  seed {}: {}", setup.seed, summary.burn_in);
-        }
-    }
+    let mut text = String::new();
     for (name, of) in directions {
         if runs.iter().all(|o| of(o).count > 0) {
-            text += &direction(name, &runs, of);
+            text += &direction(&format!("{name}{of_jobs}"), &runs, of);
         }
     }
-    text += "\npages and errors\n";
+    text += &format!("\npages and errors{of_jobs}\n");
     let mut rows = vec![words(["", "median", "over drives"])];
     let first_try: Figure = (|o| o.first_try, share);
     let lost: Figure = (|o| o.read.lost_share(), rare);
@@ -61,13 +74,11 @@ pub fn report(drives: &[Run<'_>]) -> String {
     }
     text += &table("  ", &[Side::Left, Side::Right, Side::Left], &rows);
     text += &format!(
-        "\nlargest causes of the slowest {} % of {}s, all drives together\n  {}\n\n",
+        "\nlargest causes of the slowest {} % of {explained}s{of_jobs}, all drives together\n  {}\n\n",
         TAIL * 100.0,
-        summary.explained,
         causes(runs.iter().copied()).join(", ")
     );
-    let losses = Losses::sum(runs.iter().map(|run| run.losses()));
-    text + &human::uncorrectable(losses) + &human::error_rate(losses) + SPREAD
+    text
 }
 
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {

@@ -5,7 +5,7 @@ use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{Cause, DriveState, Precondition};
 use firstread_session::life::Class;
 use firstread_session::results::TAIL;
-use firstread_session::{Outcome, Retries, Setup};
+use firstread_session::{Outcome, Part, Retries, Setup};
 use firstread_workload::job::DEFAULT_PERCENTILES;
 use serde_json::{Map, Value};
 
@@ -30,30 +30,41 @@ const BAR: usize = 30;
 
 pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     let mut text = heading(setup, outcome);
-    let reports = &outcome.stats.reports;
-    for report in reports {
-        let title = if reports.len() > 1 {
-            report.name.as_str()
-        } else {
-            ""
-        };
-        text += &job(title, report);
-    }
-    if reports.len() > 1 {
-        text += &job("all jobs", &outcome.stats.all);
+    let several = outcome.stats.reports.len() > 1;
+    let parts = outcome.parts();
+    for part in &parts {
+        let reports = part.reports(&outcome.stats);
+        for report in &reports {
+            text += &job(if several { &report.name } else { "" }, report);
+        }
+        if reports.len() > 1 {
+            let jobs = part.name();
+            text += &job(jobs.as_deref().unwrap_or("all jobs"), part.all);
+        }
     }
     text += &phases::lines(outcome);
-    text += &retries(outcome);
-    let (direction, latencies) = outcome.latencies();
+    for part in &parts {
+        text += &retries(part);
+    }
     text += &modes::lines(setup, outcome);
     text += &refreshes(outcome);
     text += &areas::lines(outcome);
-    text += &tail(direction, latencies);
-    if direction != "write" {
-        text += &tail("write", &outcome.stats.all.write);
+    for part in &parts {
+        let (direction, latencies) = part.latencies();
+        let of_jobs = of_jobs(part);
+        text += &tail(direction, &of_jobs, latencies);
+        if direction != "write" {
+            text += &tail("write", &of_jobs, &part.all.write);
+        }
     }
     text += &footer(setup, outcome);
     text + WITHIN + "\n"
+}
+
+/// The jobs of a part of a run, to be put behind a noun; empty where it is the whole run.
+fn of_jobs(part: &Part<'_>) -> String {
+    part.name()
+        .map_or(String::new(), |jobs| format!(" of {jobs}"))
 }
 
 /// What ran on which drive.
@@ -338,24 +349,25 @@ impl Marks {
 }
 
 /// How many page reads took how many retries.
-fn retries(outcome: &Outcome) -> String {
-    let counters = &outcome.stats.counters;
+fn retries(part: &Part<'_>) -> String {
+    let counters = part.counters;
     let Retries {
         pages,
         first_try,
         mean,
-    } = outcome.retries();
+    } = part.retries();
     if pages == 0 {
         return String::new();
     }
     let mut text = format!(
-        "\nretries of {} page reads for the host\n  first try {}, page failure rate {}, {} retries a page; \
+        "\nretries of {} page reads for the host{}\n  first try {}, page failure rate {}, {} retries a page; \
          share of reads lost {}\n\n",
         count(pages),
+        of_jobs(part),
         share(first_try),
         rare(1.0 - first_try),
         ratio(mean),
-        rare(outcome.stats.all.read.lost_share()),
+        rare(part.all.read.lost_share()),
     );
     let mut rows = Vec::new();
     // Bins of one size up to eight retries, then of doubling size: the tail is long and thin.
@@ -399,15 +411,15 @@ fn percent(part: f64) -> String {
 }
 
 /// Where the time of the slowest requests went.
-fn tail(direction: &str, latencies: &Latencies) -> String {
+fn tail(direction: &str, of_jobs: &str, latencies: &Latencies) -> String {
     let Some(tail) = latencies.tail.slowest(TAIL) else {
         return String::new();
     };
     let mut causes: Vec<(Cause, f64)> = Cause::ALL.into_iter().zip(tail.share).collect();
     causes.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut text = format!(
-        "\nwhere the time of the slowest {} % of {direction}s went ({} requests)\n",
-        TAIL * 100.0,
+        "\nwhere the time of the slowest {} of {direction}s{of_jobs} went ({} requests)\n",
+        slowest(tail.requests, latencies.count()),
         count(tail.requests),
     );
     let shown = causes.into_iter().filter(|(_, part)| *part >= 0.0005);
@@ -422,6 +434,15 @@ fn tail(direction: &str, latencies: &Latencies) -> String {
         .collect();
     text += &table("  ", &[Side::Left, Side::Right, Side::Left], &rows);
     text
+}
+
+/// The share of the slowest requests, in words: more than [`TAIL`] where one bucket of latencies holds more.
+fn slowest(requests: u64, all: u64) -> String {
+    let share = requests as f64 / all.max(1) as f64;
+    match share > 2.0 * TAIL {
+        true => format!("{:.2} %", share * 100.0),
+        false => format!("{} %", TAIL * 100.0),
+    }
 }
 
 /// A cause, for people.

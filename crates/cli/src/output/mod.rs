@@ -59,22 +59,23 @@ pub fn pages_in(folder: &str, setup: &Setup, outcome: &Outcome) -> Vec<Page> {
         .collect()
 }
 
-/// The distribution of latencies: every bucket of the histogram, with the share up to it.
+/// The distribution of latencies of each group of jobs: every bucket of the histogram, with the share up to it.
 fn latencies(outcome: &Outcome) -> String {
-    let mut text = String::from("direction,latency_ns,requests,cumulative_share\n");
-    let all = &outcome.stats.all;
-    for (name, latencies) in [
-        ("read", &all.read),
-        ("write", &all.write),
-        ("trim", &all.trim),
-    ] {
-        let mut below = 0;
-        for (ns, n) in latencies.buckets() {
-            below += n;
-            text += &format!(
-                "{name},{ns},{n},{}\n",
-                below as f64 / latencies.count() as f64
-            );
+    let mut text = String::from("direction,latency_ns,requests,cumulative_share,group\n");
+    for (group, part) in outcome.parts().iter().enumerate() {
+        for (name, latencies) in [
+            ("read", &part.all.read),
+            ("write", &part.all.write),
+            ("trim", &part.all.trim),
+        ] {
+            let mut below = 0;
+            for (ns, n) in latencies.buckets() {
+                below += n;
+                text += &format!(
+                    "{name},{ns},{n},{},{group}\n",
+                    below as f64 / latencies.count() as f64
+                );
+            }
         }
     }
     text

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use firstread_drive::stats::{Latencies, Percentile, Tail, TailShare};
 use firstread_drive::{CAUSES, Cause, Ended};
 use firstread_session::results::TAIL;
-use firstread_session::{Kept, Outcome, Point, Results, Setup};
+use firstread_session::{Kept, Outcome, Part, Point, Results, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,11 +13,31 @@ use super::human::{self, Losses, PERCENTILES};
 use super::modes::{self, OfModes};
 use super::writes;
 
+/// Percentiles of which something can be asked.
+pub const ACCEPTED: [f64; 11] = [
+    50.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 99.9999, 99.99999,
+];
+
+/// The tail of `writes`, where another direction than writes is explained.
+fn write_tail(explained: &str, writes: &Latencies) -> Vec<String> {
+    match explained {
+        "write" => Vec::new(),
+        _ => lines(&writes.tail),
+    }
+}
+
 /// A run in a few kilobytes.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Summary {
+    /// The jobs that it is of, where it is a part of a run; empty otherwise.
+    pub jobs: String,
+    /// The groups of jobs that ran one after another, where there were several. Latencies and rates are theirs: of the run
+    /// only what is counted means something then.
+    parts: Vec<Summary>,
     /// Requests that were measured.
     pub requests: u64,
+    /// Whether all that is asked was done before as many requests were measured as the limit says.
+    pub is_short: bool,
     /// From the first measured request to the last completion (ns).
     pub runtime_ns: u64,
     /// Capacity of the drive (bytes).
@@ -30,6 +50,8 @@ pub struct Summary {
     pub explained: String,
     /// Its requests by latency and cause, a line a bucket: bucket, requests, time by cause (ns).
     tail: Vec<String>,
+    /// The same of writes, where they are not explained by that.
+    write_tail: Vec<String>,
     /// Share of page reads without a retry, and mean number of retries.
     pub first_try: f64,
     pub retries_mean: f64,
@@ -60,8 +82,9 @@ pub struct Direction {
     pub bytes: u64,
     pub mean_ns: f64,
     pub mean_half_ns: Option<f64>,
+    pub max_ns: u64,
     pub rate_half: Option<f64>,
-    /// Those of [`PERCENTILES`].
+    /// Those of [`PERCENTILES`] and [`ACCEPTED`].
     percentiles: Vec<OnDisk>,
 }
 
@@ -92,12 +115,17 @@ impl Direction {
             bytes: latencies.bytes,
             mean_ns: latencies.mean_ns(),
             mean_half_ns: latencies.mean_half_ns(),
+            max_ns: latencies.max_ns(),
             rate_half: latencies.rate_half(),
-            percentiles: PERCENTILES.iter().map(percentile).collect(),
+            percentiles: PERCENTILES
+                .iter()
+                .chain(ACCEPTED.iter().filter(|p| !PERCENTILES.contains(p)))
+                .map(percentile)
+                .collect(),
         }
     }
 
-    /// One of [`PERCENTILES`]; of no requests, 0 with none beyond it.
+    /// One of [`PERCENTILES`] or [`ACCEPTED`]; of no requests, 0 with none beyond it.
     pub fn percentile(&self, percent: f64) -> Percentile {
         let mut all = self.percentiles.iter().map(|OnDisk(p)| *p);
         all.find(|p| p.percent == percent).unwrap_or(Percentile {
@@ -124,8 +152,17 @@ impl Summary {
         let (explained, latencies) = outcome.latencies();
         let counters = &outcome.stats.counters;
         let retries = outcome.retries();
-        Summary {
-            requests: outcome.stats.requests,
+        let parts = outcome.parts();
+        let whole = Summary {
+            jobs: String::new(),
+            parts: Vec::new(),
+            requests: all.all_requests() + all.flush.count(),
+            is_short: setup
+                .limit
+                .is_some_and(|limit| match &outcome.stats.phases[..] {
+                    [] => outcome.stats.requests < limit,
+                    phases => phases.iter().any(|phase| !phase.reached_limit),
+                }),
             runtime_ns: all.runtime_ns,
             capacity_bytes: outcome.capacity_bytes,
             read: Direction::of(&all.read),
@@ -134,6 +171,7 @@ impl Summary {
             flush: Direction::of(&all.flush),
             explained: explained.to_owned(),
             tail: lines(&latencies.tail),
+            write_tail: write_tail(explained, &all.write),
             first_try: retries.first_try,
             retries_mean: retries.mean,
             background_reads_before: outcome.background_reads_before,
@@ -146,6 +184,53 @@ impl Summary {
             areas: areas::rows(outcome),
             notices: outcome.notices.iter().map(ToString::to_string).collect(),
             end_of_life: end_of_life(outcome.stats.ended),
+        };
+        if parts.len() < 2 {
+            return whole;
+        }
+        Summary {
+            parts: parts
+                .iter()
+                .zip(&outcome.stats.phases)
+                .map(|(part, phase)| Summary {
+                    is_short: setup.limit.is_some() && !phase.reached_limit,
+                    ..whole.part(part)
+                })
+                .collect(),
+            ..whole
+        }
+    }
+
+    /// The same of one of several groups of jobs. Write amplification is that of the run, and no group's.
+    fn part(&self, part: &Part<'_>) -> Summary {
+        let (explained, latencies) = part.latencies();
+        let retries = part.retries();
+        Summary {
+            jobs: part.name().unwrap_or_default(),
+            requests: part.all.all_requests() + part.all.flush.count(),
+            runtime_ns: part.all.runtime_ns,
+            read: Direction::of(&part.all.read),
+            write: Direction::of(&part.all.write),
+            trim: Direction::of(&part.all.trim),
+            flush: Direction::of(&part.all.flush),
+            explained: explained.to_owned(),
+            tail: lines(&latencies.tail),
+            write_tail: write_tail(explained, &part.all.write),
+            first_try: retries.first_try,
+            retries_mean: retries.mean,
+            background_reads: part.counters.background_reads,
+            suspends: part.counters.suspends,
+            amplification: None,
+            amplification_text: String::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The groups of jobs; itself where all jobs ran together.
+    pub fn groups(&self) -> &[Summary] {
+        match &self.parts[..] {
+            [] => std::slice::from_ref(self),
+            parts => parts,
         }
     }
 
@@ -170,6 +255,24 @@ impl Summary {
         }
     }
 
+    /// What the slowest `share` of the requests of `direction` waited for mostly, with its part of their time; none where
+    /// their causes are not kept.
+    pub fn cause(&self, direction: &str, share: f64) -> Option<String> {
+        let kept = match direction {
+            of if of == self.explained => &self.tail,
+            "write" => &self.write_tail,
+            _ => return None,
+        };
+        let mut tail = Tail::default();
+        for line in kept {
+            add_line(&mut tail, line)?;
+        }
+        let slowest = tail.slowest(share)?;
+        let causes = Cause::ALL.into_iter().zip(slowest.share);
+        let (cause, part) = causes.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!("{} {:.0} %", human::in_words(cause), part * 100.0))
+    }
+
     /// Requests that were lost, and bits that were read.
     pub fn losses(&self) -> Losses {
         Losses {
@@ -181,6 +284,7 @@ impl Summary {
 }
 
 /// A run that is kept.
+#[derive(Clone)]
 pub struct Run<'a> {
     pub setup: &'a Setup,
     pub label: &'a str,
@@ -205,6 +309,27 @@ pub fn runs<'a>(points: &'a [Point], results: &'a Results) -> Result<Vec<Run<'a>
         })
     };
     kept.map(run).collect()
+}
+
+/// The groups of jobs of `runs` with the name of each; one without a name where all jobs ran together.
+pub fn parts<'a>(runs: &[Run<'a>]) -> Vec<(Option<String>, Vec<Run<'a>>)> {
+    let most = runs.iter().map(|run| run.summary.parts.len()).max();
+    if most.is_none_or(|most| most == 0) {
+        return vec![(None, runs.to_vec())];
+    }
+    let of = |i: usize| {
+        let part = |run: &Run<'a>| {
+            let summary = run.summary.parts.get(i)?.clone();
+            Some(Run {
+                summary,
+                ..run.clone()
+            })
+        };
+        let runs: Vec<Run<'a>> = runs.iter().filter_map(part).collect();
+        let name = runs.first().map(|run| run.summary.jobs.clone());
+        (name, runs)
+    };
+    (0..most.unwrap_or(0)).map(of).collect()
 }
 
 /// How the life of a drive ended, in words, if it did.

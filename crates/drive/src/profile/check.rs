@@ -236,8 +236,7 @@ fn retry_table(drive: &DriveProfile) -> Result<(), Wrong> {
         return Ok(());
     };
     let retries = u32::from(formula.most_retries(drive.mode));
-    let rule = &drive.chip.factory_table;
-    let entries = (1 + u32::from(rule.down) + u32::from(rule.up)).min(MAX_FACTORY as u32);
+    let entries = drive.chip.factory_len(drive.mode) as u32;
     if retries < entries {
         return Ok(());
     }

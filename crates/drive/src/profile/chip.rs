@@ -83,6 +83,9 @@ impl Source for Keys<'_> {
     fn lists(&self, key: &str) -> Vec<Vec<u8>> {
         Keys::lists(self, key)
     }
+    fn offsets(&self, key: &str) -> Vec<Vec<i8>> {
+        Keys::offsets(self, key)
+    }
     fn choice(&self, key: &str, names: &[&str]) -> usize {
         self.try_choice(key, names.iter().copied()).unwrap_or(0)
     }

@@ -352,6 +352,66 @@ impl Keys<'_> {
         lists
     }
 
+    /// The lists of level offsets (DAC units) in the list at `key`. An offset that is none is named by its entry and level,
+    /// both from 1.
+    pub fn offsets(&self, key: &str) -> Vec<Vec<i8>> {
+        let Some(leaf) = self.leaf(key, true) else {
+            return Vec::new();
+        };
+        let of = |place: String, node: &Node| -> Result<i8, String> {
+            let Node::Number(text) = node else {
+                return Err(format!(
+                    "{place} is {}; expected a whole number",
+                    node.what()
+                ));
+            };
+            let range = "levels are from -128 to 127 DAC units of the factory's";
+            match text.parse::<i64>() {
+                Ok(n) => i8::try_from(n).map_err(|_| format!("{place} is {text}; {range}")),
+                Err(_) => Err(format!(
+                    "{place} is {text}; expected a whole number of DAC units"
+                )),
+            }
+        };
+        let all = || -> Result<Vec<Vec<i8>>, String> {
+            let Node::Array(rows) = leaf.node else {
+                let what = leaf.node.what();
+                return Err(format!(
+                    "is {what}; expected a list of entries, or the name of a .csv file"
+                ));
+            };
+            if rows.is_empty() {
+                return Err("has no entry".into());
+            }
+            let row = |(i, row): (usize, &Node)| {
+                let Node::Array(levels) = row else {
+                    return Err(format!(
+                        "entry {} is {}; expected a list of offsets",
+                        i + 1,
+                        row.what()
+                    ));
+                };
+                let level = |(k, node): (usize, &Node)| {
+                    of(format!("entry {}, level {},", i + 1, k + 1), node)
+                };
+                levels.iter().enumerate().map(level).collect()
+            };
+            rows.iter().enumerate().map(row).collect()
+        };
+        match all() {
+            Ok(entries) => {
+                let row = |row: &Vec<i8>| bracketed(row.iter().map(i8::to_string));
+                let value = bracketed(entries.iter().map(row));
+                self.list(leaf, value.clone(), "", value);
+                entries
+            }
+            Err(message) => {
+                self.wrong(&leaf, message);
+                Vec::new()
+            }
+        }
+    }
+
     fn quantities(
         &self,
         leaf: &Leaf<'_>,

@@ -171,9 +171,12 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// What may end it sooner than its requests do, as options of a job file.
-    pub(super) fn may_end_sooner(&self) -> Option<&'static str> {
-        if self.runtime.is_some() {
+    /// What may end it sooner than its requests do, as options of a job file. How many requests are issued before a ramp
+    /// ends is not known, so nor is where a limit of measured ones ends it (`limited`).
+    pub(super) fn may_end_sooner(&self, limited: bool) -> Option<&'static str> {
+        if limited && self.ramp > Ns::ZERO {
+            Some("ramp_time")
+        } else if self.runtime.is_some() {
             Some("runtime")
         } else if self.search.is_some() {
             Some("latency_target")
@@ -255,6 +258,11 @@ impl<'a> Client<'a> {
         if since >= self.counts_from {
             self.depths.count(self.in_flight);
         }
+    }
+
+    /// Whether a request that moves data was submitted and is counted.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.depths.0.iter().any(|n| *n > 0)
     }
 
     /// None of its requests in flight will complete.

@@ -40,9 +40,9 @@ impl Host<'_> {
                 }
             }
             None => {
-                let limited = self.limit.is_some();
-                match jobs(&self.clients, limited) {
-                    Ok(jobs) => tell_jobs(jobs, &mut told),
+                let limit = self.limit;
+                match jobs(&self.clients, limit.is_some()) {
+                    Ok(jobs) => tell_jobs(jobs, limit, &mut told),
                     Err(why) => return Err(unknown(why)),
                 }
             }
@@ -60,7 +60,7 @@ fn jobs(clients: &[Client<'_>], limited: bool) -> Result<Vec<(u32, JobStream)>, 
             return Err(ForesightError::OneReading);
         };
         let (place, job) = (place.clone(), job.clone());
-        if let Some(option) = client.may_end_sooner() {
+        if let Some(option) = client.may_end_sooner(limited) {
             return Err(ForesightError::EndsSooner { place, job, option });
         }
         if stream.is_endless() && !limited {
@@ -71,10 +71,11 @@ fn jobs(clients: &[Client<'_>], limited: bool) -> Result<Vec<(u32, JobStream)>, 
     clients.iter().map(of).collect()
 }
 
-/// Tells the requests of `jobs`, phase after phase.
-fn tell_jobs(mut jobs: Vec<(u32, JobStream)>, told: &mut Told) {
+/// Tells the requests of `jobs`, phase after phase, at most `limit` of each phase.
+fn tell_jobs(mut jobs: Vec<(u32, JobStream)>, limit: Option<u64>, told: &mut Told) {
     jobs.sort_by_key(|(group, _)| *group);
     for phase in jobs.chunk_by_mut(|a, b| a.0 == b.0) {
+        told.left = limit.unwrap_or(u64::MAX);
         let most = usize::try_from(told.left).unwrap_or(usize::MAX);
         let requests: Vec<u64> = phase
             .iter()
@@ -91,7 +92,7 @@ fn tell_jobs(mut jobs: Vec<(u32, JobStream)>, told: &mut Told) {
                 continue;
             };
             if !told.goes_on(&request) {
-                return;
+                break;
             }
             if next < requests[job] {
                 due.push(Reverse((share(job, next + 1), job, next + 1)));
@@ -104,7 +105,7 @@ fn tell_jobs(mut jobs: Vec<(u32, JobStream)>, told: &mut Told) {
 struct Told {
     future: FutureBuilder,
     slot_bytes: u64,
-    /// Requests that the run may still issue.
+    /// Requests that the phase may still issue.
     left: u64,
 }
 

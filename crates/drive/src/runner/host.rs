@@ -47,8 +47,8 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// The jobs of a job file, on a drive of `capacity_bytes`; `seed` draws their requests. At most `limit`
-    /// requests are issued.
+    /// The jobs of a job file, on a drive of `capacity_bytes`; `seed` draws their requests. Of each group of jobs that run
+    /// together at most `limit` requests are measured: those after the ramps of their jobs. Then the group ends.
     ///
     /// # Errors
     /// [`WorkloadError`] where a job does not fit the drive.

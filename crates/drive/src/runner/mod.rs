@@ -27,13 +27,13 @@ use firstread_core::{Ns, Status};
 use crate::drive::{Drive, PowerCut, Step};
 use crate::stats::{ByMode, Modes, Report, regions};
 use firstread_firmware::observe::Counters;
-use run::Run;
+use run::{BegunGroup, Run};
 use watch::EraseWatch;
 
 pub use burn_in::{BurnIn, BurnInEnd};
 pub use error::{ForesightError, RunError};
 pub use host::{CutAt, Host};
-pub use outcome::{EndOfLife, Ended, RunStats};
+pub use outcome::{EndOfLife, Ended, Group, RunStats};
 pub use phases::Phase;
 
 /// Number of completions between two calls of `progress`.
@@ -68,8 +68,13 @@ impl<'h> Host<'h> {
         let run_ended = run.now();
         run.settle_phases();
         run.settle_depths();
-        let all = merged(&mut run.reports);
+        run.reports.iter_mut().for_each(Report::settle);
+        let all = merged(run.reports.iter());
+        let groups = groups(&run, drive.counters());
+        let unmeasured = run.unmeasured();
         Ok(RunStats {
+            groups,
+            unmeasured,
             reports: run.reports,
             phases: run.phases,
             all,
@@ -233,14 +238,35 @@ fn goes_on(run: &mut Run<'_>, until: Ns, drive: &mut Drive) -> Result<Ns, RunErr
     }
 }
 
+/// The groups of `run` where several have begun; the counters of the firmware are `end` now.
+fn groups(run: &Run<'_>, end: &Counters) -> Vec<Group> {
+    let begun = &run.groups;
+    if begun.len() < 2 {
+        return Vec::new();
+    }
+    let of = |(i, group): (usize, &BegunGroup)| {
+        let until = begun.get(i + 1).map_or(end, |next| &next.counters);
+        let reports = 0..run.reports.len();
+        let reports: Vec<usize> = reports
+            .filter(|&report| run.group_of(report) == group.group)
+            .collect();
+        Group {
+            jobs: run.phases.get(i).map_or(Vec::new(), |p| p.jobs.clone()),
+            all: merged(reports.iter().map(|&report| &run.reports[report])),
+            reports,
+            counters: until.since(&group.counters),
+        }
+    };
+    begun.iter().enumerate().map(of).collect()
+}
+
 /// The requests of all `reports`, each of which is settled.
-fn merged(reports: &mut [Report]) -> Report {
+fn merged<'a>(reports: impl Iterator<Item = &'a Report>) -> Report {
     let mut all = Report {
         name: "all".into(),
         ..Report::default()
     };
     for report in reports {
-        report.settle();
         all.read.merge(&report.read);
         all.write.merge(&report.write);
         all.trim.merge(&report.trim);

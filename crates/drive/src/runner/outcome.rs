@@ -16,8 +16,13 @@ pub struct RunStats {
     pub reports: Vec<Report>,
     /// The phases that have begun, in order; none of a trace.
     pub phases: Vec<Phase>,
-    /// Requests of all reports.
+    /// Requests of all reports. Where jobs ran one group after another, only its counts mean something: latencies and rates
+    /// are those of [`RunStats::groups`].
     pub all: Report,
+    /// The groups of jobs that ran together, where several have begun, in order; none otherwise.
+    pub groups: Vec<Group>,
+    /// Names of jobs of which no request was measured, each once.
+    pub unmeasured: Vec<String>,
     /// Requests completed, counted or not (before a ramp's end).
     pub requests: u64,
     /// Counters of the firmware over the run. They include one fetch time after its end, by which the
@@ -41,6 +46,19 @@ pub struct RunStats {
     pub power_cut: Option<PowerCut>,
     /// Whether the run did all that was asked of it.
     pub ended: Ended,
+}
+
+/// Jobs that ran together: what lies between two `stonewall`s of a job file.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Names of the jobs, each once.
+    pub jobs: Vec<String>,
+    /// Their reports, as places in [`RunStats::reports`].
+    pub reports: Vec<usize>,
+    /// Requests of all of them.
+    pub all: Report,
+    /// Counters of the firmware from the start of the group to that of the next one, or to the end of the run.
+    pub counters: Counters,
 }
 
 /// How a run ended.

@@ -21,6 +21,8 @@ pub struct Phase {
     pub temperature_c: f64,
     /// Requests completed in it.
     pub requests: u64,
+    /// Whether the limit of measured requests ended it.
+    pub reached_limit: bool,
 }
 
 /// What a phase asks for.

@@ -1,6 +1,7 @@
 //! A run in progress: which client issues next, which clients have ended, what is counted.
 
 use firstread_core::{HostOp, Ns, Status};
+use firstread_firmware::observe::Counters;
 use firstread_workload::job::ExitWhat;
 
 use super::client::{Client, Next};
@@ -18,8 +19,12 @@ pub(crate) struct Run<'a> {
     now: Ns,
     clients: Vec<Client<'a>>,
     pub(crate) reports: Vec<Report>,
-    /// Requests still to be issued.
+    /// Requests that are measured and still to be issued in this group.
     left: u64,
+    /// The same at the start of a group.
+    limit: u64,
+    /// The groups that have begun, where there are several.
+    pub(crate) groups: Vec<BegunGroup>,
     group: u32,
     pub(crate) completed: u64,
     pub(crate) in_flight: u32,
@@ -63,7 +68,9 @@ impl<'a> Run<'a> {
             began: Ns::ZERO,
             crowded: false,
             reports: host.reports,
-            left: host.limit.unwrap_or(u64::MAX),
+            left: 0,
+            limit: host.limit.unwrap_or(u64::MAX),
+            groups: Vec::new(),
             completed: 0,
             in_flight: 0,
             failed: None,
@@ -110,7 +117,7 @@ impl<'a> Run<'a> {
 
     fn start_group(&mut self, group: u32, drive: &mut Drive) -> Result<(), RunError> {
         self.end_phase();
-        self.group = group;
+        (self.group, self.left) = (group, self.limit);
         if self.left > 0 {
             self.begin_phase(drive)?;
         }
@@ -134,6 +141,12 @@ impl<'a> Run<'a> {
         let of_group = self.clients.iter().filter(|c| c.group == self.group);
         let delay = of_group.map(Client::start_delay).min().unwrap_or(Ns::ZERO);
         let started = self.now.saturating_add(delay);
+        if self.plan.len() > 1 {
+            self.groups.push(BegunGroup {
+                group: self.group,
+                counters: drive.counters().clone(),
+            });
+        }
         let before = drive.temperature_c(self.now);
         let temperature_c = plan.temperature_c.unwrap_or(before);
         let delay_temperature_c = plan.delay_temperature_c.unwrap_or(temperature_c);
@@ -145,6 +158,7 @@ impl<'a> Run<'a> {
         }
         self.phases.push(Phase {
             jobs: plan.jobs.clone(),
+            reached_limit: false,
             began: self.now.since(self.began),
             started: started.since(self.began),
             ended: None,
@@ -162,6 +176,7 @@ impl<'a> Run<'a> {
             && phase.ended.is_none()
         {
             phase.ended = Some(self.now.since(self.began));
+            phase.reached_limit = self.left == 0;
             phase.requests = self.completed - phase.requests;
         }
     }
@@ -182,6 +197,26 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The group of jobs that a report is of.
+    pub(crate) fn group_of(&self, report: usize) -> u32 {
+        let mut clients = self.clients.iter();
+        clients.find(|c| c.report == report).map_or(0, |c| c.group)
+    }
+
+    /// Names of the jobs of which no request was measured, each once.
+    pub(crate) fn unmeasured(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for client in self.clients.iter().filter(|client| !client.is_measured()) {
+            let job = client.job.iter().map(|(_, name)| name);
+            names.extend(
+                job.filter(|name| !names.contains(name))
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            );
+        }
+        names
+    }
+
     fn start_client(&mut self, i: usize) {
         self.clients[i].start(self.now);
         self.ready.push(i as u32);
@@ -193,7 +228,7 @@ impl<'a> Run<'a> {
     /// No client issues anything more.
     #[cold]
     pub(crate) fn stop(&mut self) {
-        self.left = 0;
+        (self.left, self.limit) = (0, 0);
         for i in 0..self.clients.len() {
             self.clients[i].stop();
             if self.clients[i].is_done() && !self.ended[i] {
@@ -275,7 +310,9 @@ impl<'a> Run<'a> {
             }
             match client.next(self.now)? {
                 Next::Issue(request, since) => {
-                    self.left -= 1;
+                    if since >= client.counts_from {
+                        self.left -= 1;
+                    }
                     self.in_flight += 1;
                     if request.op != HostOp::Flush {
                         client.count_depth(since);
@@ -440,6 +477,14 @@ impl<'a> Run<'a> {
         }
         self.wake_due = Ns::MAX;
     }
+}
+
+/// A group of jobs that has begun.
+#[derive(Clone, Debug)]
+pub(crate) struct BegunGroup {
+    pub(crate) group: u32,
+    /// Counters of the firmware when it began.
+    pub(crate) counters: Counters,
 }
 
 /// Forgets what `report` has counted: apart from what every completion takes, for an empty report is large.

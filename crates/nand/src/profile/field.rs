@@ -125,6 +125,11 @@ pub trait Source {
     fn numbers(&self, field: &Field) -> Vec<f64>;
     /// The lists of small whole numbers at `key`.
     fn lists(&self, key: &str) -> Vec<Vec<u8>>;
+    /// The lists of level offsets (DAC units) in the list at `key`.
+    fn offsets(&self, key: &str) -> Vec<Vec<i8>> {
+        let _ = key;
+        Vec::new()
+    }
     /// Index of the word at `key` in `names`.
     fn choice(&self, key: &str, names: &[&str]) -> usize;
     /// Whether `key` exists.

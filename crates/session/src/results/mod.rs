@@ -36,7 +36,7 @@ use serde_json::{Map, Value, json};
 use crate::files;
 use crate::input::Input;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
+use crate::simulate::{Outcome, Part};
 
 /// Commit that this crate was built from, with a mark if the work tree had changes.
 pub const COMMIT: &str = env!("FIRSTREAD_COMMIT");
@@ -197,8 +197,13 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         .rposition(|&n| n > 0)
         .map_or(0, |last| last + 1);
     let (tail_of, latencies) = outcome.latencies();
-    let (tail, tail_requests) = tail(latencies);
-    let (write_tail, write_tail_requests) = self::tail(&outcome.stats.all.write);
+    let writes = &outcome.stats.all.write;
+    let ((tail, tail_requests), (write_tail, write_tail_requests)) =
+        match outcome.stats.groups.is_empty() {
+            true => (self::tail(latencies), self::tail(writes)),
+            // The slowest of requests that did not run together are nobody's.
+            false => ((Value::Null, 0), (Value::Null, 0)),
+        };
     let mut value = json!({
         "version": VERSION,
         "commit": COMMIT,
@@ -238,6 +243,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "write_tail": write_tail,
         "write_tail_requests": write_tail_requests,
     });
+    if !outcome.stats.groups.is_empty() {
+        value["groups"] = outcome.parts().iter().map(group).collect();
+    }
     for (key, of_writes) in writes::json(setup, outcome) {
         value[key] = of_writes;
     }
@@ -281,6 +289,28 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     value["prepare_wall_seconds"] = outcome.wall.prepare_s.into();
     value["peak_rss_bytes"] = files::peak_rss_bytes().into();
     value
+}
+
+/// What fio does not have of a group of jobs, where several ran one after another.
+fn group(part: &Part<'_>) -> Value {
+    let retries = part.retries();
+    let (tail_of, latencies) = part.latencies();
+    let (tail, tail_requests) = tail(latencies);
+    let (write_tail, write_tail_requests) = self::tail(&part.all.write);
+    json!({
+        "jobs": part.jobs,
+        "first_try_rate": retries.first_try,
+        "page_failure_rate": 1.0 - retries.first_try,
+        "page_reads": retries.pages,
+        "retries_mean": retries.mean,
+        "uncorrectable": part.all.uncorrectable(),
+        "lost_share": part.all.read.lost_share(),
+        "tail": tail,
+        "tail_of": tail_of,
+        "tail_requests": tail_requests,
+        "write_tail": write_tail,
+        "write_tail_requests": write_tail_requests,
+    })
 }
 
 /// What is to be known of the drive: [`Setup::notes`].

@@ -469,7 +469,8 @@ fn sequence_a_store_in_another_form_is_refused() {
     for mark in [
         None,
         Some("{\"form\": 1}"),
-        Some("{\"form\": 3, \"kind\": \"test\"}"),
+        Some("{\"form\": 2, \"kind\": \"test\"}"),
+        Some("{\"form\": 4, \"kind\": \"test\"}"),
         Some("{"),
     ] {
         if let Some(mark) = mark {

@@ -3,7 +3,7 @@
 use firstread_core::CellMode;
 use firstread_core::sensing::SafeSense;
 use firstread_drive::stats::{Report, Wear};
-use firstread_drive::{Cause, Ended};
+use firstread_drive::{Cause, Ended, Group};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{Counters, RegionId};
 use firstread_firmware::policy::area::{AREAS, HIGH, LOW};
@@ -473,12 +473,76 @@ pub fn of_life(life: &Life, outcome: &LifeOutcome) -> Map<String, Value> {
     all(LIVES, |of| of(life, outcome))
 }
 
+/// Key of the metrics of each group of jobs, which stands beside those of the run where several groups ran one after another.
+pub const GROUPS: &str = "groups";
+/// Key of the names of a group's jobs among its metrics.
+pub const JOBS: &str = "jobs";
+
+/// Metrics of latencies and rates: of requests that ran together, so a run of several groups has none.
+const OF_REQUESTS: [&str; 14] = [
+    "mean_us",
+    "p50_us",
+    "p99_us",
+    "p99.9_us",
+    "p99.99_us",
+    "p99.999_us",
+    "p99.9999_us",
+    "iops",
+    "bandwidth_mib_s",
+    "response_us",
+    "write_mean_us",
+    "write_p99.9_us",
+    "write_bandwidth_mib_s",
+    "retry_step_us",
+];
+
+/// The other metrics that a group has of its own: they are counted. What a run is like at its end has no group.
+const COUNTED: [&str; 17] = [
+    "first_try_percent",
+    "retries_mean",
+    "retries_min",
+    "retries_max",
+    "retries_p10",
+    "retries_p90",
+    "retried_2_percent",
+    "retried_3_percent",
+    "retried_4_percent",
+    "retried_5_percent",
+    "retried_7_percent",
+    "retried_8_percent",
+    "retried_11_percent",
+    "cancelled_senses",
+    "lost_share",
+    "background_reads",
+    "superblocks_erased",
+];
+
+/// The metrics of each group of jobs of a run that had several.
+fn of_groups(setup: &Setup, outcome: &Outcome) -> Vec<Value> {
+    let of = |group: &Group| {
+        let mut alone = outcome.clone();
+        alone.stats.all = group.all.clone();
+        alone.stats.counters = group.counters.clone();
+        let mut values = all(RUNS, |of| of(setup, &alone));
+        values.retain(|name, _| {
+            OF_REQUESTS.contains(&name.as_str()) || COUNTED.contains(&name.as_str())
+        });
+        values.insert(JOBS.into(), group.jobs.join("+").into());
+        Value::Object(values)
+    };
+    outcome.stats.groups.iter().map(of).collect()
+}
+
 /// All metrics of a run. A run in which the drive failed has no metrics, because it is not comparable with complete
 /// runs.
 pub fn of_run(setup: &Setup, outcome: &Outcome) -> Map<String, Value> {
     match outcome.stats.ended {
         Ended::Completed => {
             let mut values = all(RUNS, |of| of(setup, outcome));
+            if !outcome.stats.groups.is_empty() {
+                values.retain(|name, _| !OF_REQUESTS.contains(&name.as_str()));
+                values.insert(GROUPS.into(), of_groups(setup, outcome).into());
+            }
             if has_several(setup) {
                 values.insert(OVER_TIME.into(), over_time(setup, outcome));
             }
@@ -568,6 +632,35 @@ mod tests {
         let last = metrics["last_mean_us"].as_f64().unwrap();
         assert!((last - mean(&jobs[1])).abs() < 1e-6, "{last}");
         assert_ne!(mean(&jobs[0]), mean(&jobs[1]));
+    }
+
+    /// Nothing of latencies is said of jobs that ran one after the other: each group has its own metrics.
+    #[test]
+    fn formula_groups_have_metrics_of_their_own() {
+        let (metrics, result) = of_drive("bench-4g", &[], HOT);
+        for name in OF_REQUESTS {
+            assert!(!metrics.contains_key(name), "{name}");
+        }
+        let groups = metrics[GROUPS].as_array().unwrap();
+        let jobs = result["jobs"].as_array().unwrap();
+        assert_eq!((groups.len(), jobs.len()), (2, 2));
+        for (group, job) in groups.iter().zip(jobs) {
+            assert_eq!(group[JOBS], job["jobname"]);
+            let (iops, mean) = (&job["read"]["iops"], &job["read"]["lat_ns"]["mean"]);
+            assert_eq!(group["iops"], *iops);
+            assert_eq!(group["mean_us"].as_f64(), mean.as_f64().map(|ns| ns / 1e3));
+            assert!(
+                !group
+                    .as_object()
+                    .unwrap()
+                    .contains_key("write_amplification")
+            );
+        }
+        for name in OF_REQUESTS.iter().chain(&COUNTED) {
+            assert!(RUNS.iter().any(|m| m.metric.name == *name), "{name}");
+        }
+        let (metrics, _) = of_drive("bench-4g", &[], "[a]\nrw=randread\n[b]\nrw=randread\n");
+        assert!(metrics.contains_key("iops") && !metrics.contains_key(GROUPS));
     }
 
     #[test]

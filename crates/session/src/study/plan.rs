@@ -11,7 +11,7 @@ use super::dimension::Dimension;
 use super::error::StudyError;
 use super::spec::{Experiment, Load, Study, Variant};
 use crate::choice::Choice;
-use crate::error::Error;
+use crate::error::{Error, Given, NotATrace};
 use crate::files;
 use crate::input::{Input, TraceArgs};
 use crate::life::{Life, Terms};
@@ -110,8 +110,23 @@ fn open(load: &Load, name: &str, folder: Option<&Path>) -> Result<Found, Error> 
     let options = TraceArgs {
         wrap: load.wrap,
         speed: load.speed,
-        ..TraceArgs::default()
+        format: load.format.clone(),
+        columns: load.columns.clone(),
+        pattern: load.regex.clone(),
+        device: load.device,
+        clamp: load.clamp,
+        vars: Vec::new(),
     };
+    if let (Some(_), Some(arg)) = (&load.job, options.given()) {
+        let given = Given::JobFile;
+        let workload = name.to_owned();
+        return Err(NotATrace {
+            arg,
+            workload,
+            given,
+        }
+        .into());
+    }
     match (&load.job, &load.trace, &load.stand_in) {
         (Some(text), None, None) => Ok(Found::Input(Input::job_file(name, text.clone())?)),
         (None, Some(file), None) => {

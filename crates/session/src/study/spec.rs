@@ -140,6 +140,17 @@ pub struct Load {
     /// Requests past the end of the drive wrap around.
     #[serde(default)]
     pub wrap: bool,
+    /// The format of a trace, where its content does not tell.
+    pub format: Option<String>,
+    /// The columns of a trace whose format has no name.
+    pub columns: Option<String>,
+    /// An expression for the lines of such a trace.
+    pub regex: Option<String>,
+    /// The one device of a trace whose requests are run.
+    pub device: Option<u32>,
+    /// A record of a trace whose time goes back gets the time of the record above it.
+    #[serde(default)]
+    pub clamp: bool,
 }
 
 /// Points that differ in some of their coordinates, and how they are drawn.

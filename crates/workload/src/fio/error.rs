@@ -24,6 +24,9 @@ pub enum SyntaxError {
     /// Another file is to be read.
     #[error("`include` is not supported: paste the included lines here")]
     Include,
+    /// A variable of the environment that has no value. Holds its name.
+    #[error("`${{{0}}}` has no value: set {0} in the environment, or tell its value")]
+    Variable(String),
     /// A word that fio replaces by what the machine has. Holds it as a message shows it.
     #[error("`{0}` depends on the machine fio runs on and is not expanded: write the value")]
     Keyword(&'static str),

@@ -11,6 +11,7 @@
 //! it, and a job without `size` covers it.
 
 mod apply;
+mod command_line;
 mod engines;
 mod error;
 pub mod options;
@@ -19,6 +20,7 @@ mod row;
 mod table;
 mod value;
 
+pub use command_line::{CommandLine, CommandLineError, command_line, is_command_line, words};
 pub use error::{SyntaxError, ValueError};
 
 use std::collections::BTreeMap;
@@ -158,6 +160,12 @@ impl<'a> Reader<'a> {
             ("$ncpus", "$ncpus"),
         ] {
             if used && line.contains(keyword) {
+                if let Some((name, _)) = line
+                    .split_once("${")
+                    .and_then(|(_, rest)| rest.split_once('}'))
+                {
+                    return Err(self.syntax(number, SyntaxError::Variable(name.to_owned())));
+                }
                 return Err(self.syntax(number, SyntaxError::Keyword(shown)));
             }
         }

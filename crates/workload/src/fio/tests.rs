@@ -256,8 +256,7 @@ fn errors_name_file_line_and_the_nearest_option() {
         ),
         (
             "[a]\nsize=${SIZE}\n",
-            "job.fio:2: `${...}` depends on the machine fio runs on and is not expanded: write the \
-             value",
+            "job.fio:2: `${SIZE}` has no value: set SIZE in the environment, or tell its value",
         ),
         (
             "[a]\nrwmixread=70\nrwmixwrite=40\n",

@@ -2,8 +2,8 @@
 
 use firstread_core::HostOp;
 
-use super::error::ColumnsError;
-use super::format::{Column, Format, Layout, MAX_COLUMNS, Role};
+use super::error::{ColumnsError, RecordError};
+use super::format::{Column, Format, Layout, MAX_COLUMNS, Role, Shape};
 use super::text;
 use crate::nearest::likely;
 
@@ -17,7 +17,7 @@ pub const SPEC: [(&str, &str, &str); 6] = [
     (
         "op",
         "[:r0w1|r1w0]",
-        "R, W, read, write, trim, discard or flush; or 0 and 1. Without it all requests are reads",
+        "R, W, read, write, trim, discard or flush, also with flags: RS, WSM; or 0 and 1. Without it all requests are reads",
     ),
     (
         "offset",
@@ -123,6 +123,11 @@ impl Columns {
         Ok(told)
     }
 
+    /// Checks the one column `spec`.
+    pub(super) fn check(spec: &str) -> Result<(), ColumnsError> {
+        column(spec).map(|_| ())
+    }
+
     pub(super) fn as_slice(&self) -> &[Column] {
         &self.columns[..self.len]
     }
@@ -204,23 +209,160 @@ fn bytes(unit: &str) -> Option<u64> {
     count.checked_mul(scale)
 }
 
-/// Whether a header's name, in lower case, is that of another column than `told`.
-pub(super) fn is_another(told: &Column, name: &[u8]) -> bool {
-    let name = std::str::from_utf8(name).ok().and_then(named);
-    !matches!(told.role, Role::Any) && name.is_some_and(|name| name != told.name)
+/// The name and the unit of a header's field, each none where it is not known: `TIME(ms)`, `offset_bytes`, `Size [B]`.
+fn of_header(field: &[u8]) -> (Option<&'static str>, Option<&'static str>) {
+    let field = String::from_utf8_lossy(field).to_ascii_lowercase();
+    let field = field.trim();
+    let at = field.find(['(', '[', '_', ' ']).unwrap_or(field.len());
+    let (name, unit) = field.split_at(at);
+    let unit = unit.trim_matches(|c: char| "()[]_ ".contains(c));
+    let whole: String = field.chars().filter(char::is_ascii_alphanumeric).collect();
+    let unit = match unit {
+        "ns" => "ns",
+        "100ns" => "100ns",
+        "us" | "usec" | "\u{b5}s" => "us",
+        "ms" | "msec" => "ms",
+        "s" | "sec" | "seconds" => "s",
+        "b" | "byte" | "bytes" => "B",
+        "sector" | "sectors" | "512b" => "sector",
+        "kb" | "kib" => "KiB",
+        _ => {
+            return (
+                named(&whole).or(named(name)).filter(|_| unit.is_empty()),
+                None,
+            );
+        }
+    };
+    (named(name), Some(unit))
 }
 
-/// What to ask of a trace whose columns of sectors may hold bytes: all sizes, or all offsets, of its first requests are
-/// multiples of 512.
-pub(super) fn doubt(format: &Format, lines: &[&[u8]]) -> Option<String> {
-    const FEWEST: usize = 4;
-    let sectors = |role: fn(&Role) -> bool| format.columns.iter().find(|c| role(&c.role));
-    let offset = sectors(|role| matches!(role, Role::Offset(512)));
-    let size = sectors(|role| matches!(role, Role::Len(512)));
-    let spec = in_bytes(format)?;
+/// Whether `line` names columns, though not those that were told: an error where it names them in another order or with
+/// other units; what its user should look at where a name is that of another column. `None` where it is a record.
+pub(super) fn header(told: Shape<'_>, line: &[u8]) -> Option<Result<Option<String>, text::Fault>> {
+    if !text::looks_like_header(line) {
+        return None;
+    }
+    let fields = text::Fields::cut(line, told.separator);
+    let name_at = |i: usize| of_header(fields.get(i)).0;
+    let mut doubtful = None;
+    for (i, column) in told.columns.iter().enumerate() {
+        let field = fields.get(i);
+        if matches!(column.role, Role::Any) {
+            continue;
+        }
+        let (name, unit) = of_header(field);
+        if let Some(other) = name.filter(|name| *name != column.name) {
+            let place = told.columns.iter().position(|c| c.name == other);
+            match place {
+                // The header has that column where it was told: this is another one of that name.
+                Some(place) if name_at(place) == Some(other) => {}
+                Some(_) => {
+                    let why = RecordError::Header(text::shown(field));
+                    return Some(Err(text::Fault::column(column.name, why)));
+                }
+                None => {
+                    doubtful.get_or_insert(format!(
+                        "the header calls column {} `{}`, and it was told as `{}`",
+                        i + 1,
+                        text::shown(field),
+                        column.name
+                    ));
+                }
+            }
+        }
+        let is_of = |unit: &'static str| -> Option<bool> {
+            let time = TIME_UNITS.iter().find(|u| u.0 == unit).map(|u| u.1);
+            Some(match column.role {
+                Role::DecimalTime(told) => time? == told,
+                Role::Offset(told) | Role::Len(told) => bytes(unit)? == told,
+                _ => return None,
+            })
+        };
+        if let Some(unit) = unit.filter(|unit| is_of(unit) == Some(false)) {
+            let why = RecordError::HeaderUnit {
+                header: text::shown(field),
+                has: unit,
+                told: unit_of(column.role),
+            };
+            return Some(Err(text::Fault::column(column.name, why)));
+        }
+    }
+    Some(Ok(doubtful))
+}
+
+/// A unit in words.
+fn unit_of(role: Role) -> &'static str {
+    match role {
+        Role::DecimalTime(unit) | Role::Time(unit) => {
+            let unit = TIME_UNITS.iter().find(|u| u.1 == unit);
+            unit.map_or("another one", |u| u.0)
+        }
+        Role::Offset(1) | Role::Len(1) => "B",
+        Role::Offset(512) | Role::Len(512) => "sector",
+        _ => "another one",
+    }
+}
+
+/// What to ask of the times of a trace: its first requests lie further apart than any drive is used, or closer than any can be.
+pub(super) fn doubtful_times(shape: Shape<'_>, lines: &[&[u8]]) -> Option<String> {
+    const SLOWEST_NS: u64 = 600_000_000_000;
+    const FASTEST_NS: u64 = 20;
+    let time = |role: &Role| match role {
+        Role::DecimalTime(unit) | Role::Time(unit) => Some(*unit),
+        _ => None,
+    };
+    let unit = shape.columns.iter().find_map(|c| time(&c.role))?;
+    let raws = lines
+        .iter()
+        .filter_map(|line| text::parse(shape, line).ok());
+    let times: Vec<u64> = raws.map(|raw| raw.time_ns).collect();
+    let (first, last) = (*times.first()?, *times.last()?);
+    let gaps = times.len() as u64 - 1;
+    let mean = last.checked_sub(first)?.checked_div(gaps)?;
+    let too = match mean {
+        ns if ns > SLOWEST_NS => "apart",
+        // Some traces have one time for all requests of a burst.
+        ns if ns < FASTEST_NS && gaps >= 15 && last > first => "close together",
+        _ => return None,
+    };
+    Some(format!(
+        "the first {} requests lie {} s apart on average, which is far {too}: are their times in {}?",
+        times.len(),
+        mean as f64 / 1e9,
+        unit_of(Role::Time(unit)),
+    ))
+}
+
+/// What to ask of times with a decimal point that nothing says the unit of.
+pub(super) fn doubtful_decimals(format: &Format, lines: &[&[u8]]) -> Option<String> {
     let raws = lines
         .iter()
         .filter_map(|line| text::parse(format.shape(), line).ok());
+    let times: Vec<u64> = raws.map(|raw| raw.time_ns).collect();
+    let span = times.last()?.saturating_sub(*times.first()?) as f64;
+    Some(format!(
+        "times with a decimal point are taken as ms, as DiskSim has them: the first {} requests lie within {} ms; if they \
+         are in s, and lie within {} s, name the format: ssdsim-s",
+        times.len(),
+        span / 1e6,
+        span / 1e6,
+    ))
+}
+
+/// What to ask of a trace whose columns of sectors may hold bytes: all sizes, or all offsets, of its first requests are
+/// multiples of 512. `format` names a format, of which the columns are told otherwise in the answer.
+pub(super) fn doubt(format: Option<&Format>, shape: Shape<'_>, lines: &[&[u8]]) -> Option<String> {
+    const FEWEST: usize = 4;
+    let sectors = |role: fn(&Role) -> bool| shape.columns.iter().find(|c| role(&c.role));
+    let offset = sectors(|role| matches!(role, Role::Offset(512)));
+    let size = sectors(|role| matches!(role, Role::Len(512)));
+    let answer = match format {
+        Some(format) => format!("tell the trace's columns: {}", in_bytes(format)?),
+        None => "tell it so".to_owned(),
+    };
+    let raws = lines
+        .iter()
+        .filter_map(|line| text::parse(shape, line).ok());
     let raws: Vec<(u64, u64)> = raws.map(|r| (r.offset_bytes, r.len_bytes)).collect();
     if raws.len() < FEWEST {
         return None;
@@ -235,7 +377,7 @@ pub(super) fn doubt(format: &Format, lines: &[&[u8]]) -> Option<String> {
     };
     Some(format!(
         "every {what} (column `{}`) of the first {} requests is a multiple of 512, and is taken in sectors of 512 B; \
-         if it is in bytes, tell the trace's columns: {spec}",
+         if it is in bytes, {answer}",
         column.name,
         raws.len()
     ))

@@ -57,6 +57,17 @@ pub enum ColumnsError {
         /// What can stand there.
         units: &'static str,
     },
+    /// The same of a group of an expression.
+    #[error(
+        "column `{column}` {} {}",
+        given.as_ref().map_or("needs its unit behind an underscore,".to_owned(), |unit| format!("has no unit `{unit}`;")),
+        group_units(column)
+    )]
+    GroupUnit {
+        column: &'static str,
+        /// As written.
+        given: Option<String>,
+    },
     /// A column is told twice.
     #[error("column `{0}` is told twice")]
     Twice(&'static str),
@@ -71,6 +82,37 @@ pub enum ColumnsError {
     TooMany(usize),
 }
 
+/// Names of groups with the units of `column`.
+fn group_units(column: &str) -> String {
+    match column {
+        "time" => "as in time_ns, time_us, time_ms or time_s".to_owned(),
+        "op" => "as in op, op_r0w1 or op_r1w0".to_owned(),
+        column @ ("offset" | "size") => {
+            format!("as in {column}_B, {column}_sector or {column}_4KiB")
+        }
+        column => format!("as in {column}"),
+    }
+}
+
+/// Why a regular expression cannot be used.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum PatternError {
+    /// It is no expression. Holds what is wrong with it.
+    #[error("{0}")]
+    Syntax(String),
+    /// No group has a name.
+    #[error(
+        "it has no named groups; name those of offset and size, as in (?<offset_B>[0-9]+) and (?<size_B>[0-9]+)"
+    )]
+    NoGroups,
+    /// The names of its groups are not columns of a trace.
+    #[error("group `{group}`: {error}")]
+    Group { group: String, error: ColumnsError },
+    /// The groups together are not those of a request.
+    #[error("{0}")]
+    Columns(ColumnsError),
+}
+
 /// Why a trace cannot be read.
 #[derive(Debug, Error)]
 pub enum InputError {
@@ -83,6 +125,9 @@ pub enum InputError {
     /// It has no request.
     #[error("the trace holds no request")]
     NoRequest,
+    /// No line of it matches the expression.
+    #[error("no line of the trace matches the expression; the first line is `{0}`")]
+    NoMatch(String),
     /// It has no request of the one device that is wanted.
     #[error("the trace holds no request of device {0}")]
     NoRequestOf(u32),
@@ -97,6 +142,12 @@ pub enum InputError {
     /// Reading or decompressing gzip failed.
     #[error("gzip data are corrupt or cut short: {0}")]
     Gzip(io::Error),
+    /// Reading or decompressing xz failed.
+    #[error("xz data are corrupt or cut short: {0}")]
+    Xz(io::Error),
+    /// Reading or decompressing bzip2 failed.
+    #[error("bzip2 data are corrupt or cut short: {0}")]
+    Bzip2(io::Error),
     /// Reading or decompressing Zstandard failed.
     #[error("zstd data are corrupt or cut short: {0}")]
     Zstd(ZstdError),
@@ -166,6 +217,15 @@ pub enum RecordError {
     /// An I/O log begins with another line than its version.
     #[error("the first line is `{0}`, not `fio version 2 iolog` or `fio version 3 iolog`")]
     IologVersion(String),
+    /// The header has another unit than was told.
+    #[error("the header `{header}` has the unit {has}, and {told} was told")]
+    HeaderUnit {
+        header: String,
+        /// Unit that the header names.
+        has: &'static str,
+        /// Unit that was told.
+        told: &'static str,
+    },
     /// The header names another column.
     #[error("unknown column `{0}` in the header")]
     Header(String),

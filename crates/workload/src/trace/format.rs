@@ -2,6 +2,8 @@
 
 use firstread_core::HostOp;
 
+use super::columns::Columns;
+use super::text::Fields;
 use crate::error::WorkloadError;
 use crate::nearest::likely;
 
@@ -17,15 +19,22 @@ pub(super) enum Separator {
 }
 
 impl Separator {
-    /// The one that `line` has.
-    pub(super) fn of(line: &[u8]) -> Separator {
-        if line.contains(&b',') {
-            Separator::Commas
-        } else if line.contains(&b';') {
-            Separator::Semicolons
-        } else {
-            Separator::Blanks
-        }
+    /// The one by which `line` has the columns of `told`; of none, the first that it has at all.
+    pub(super) fn of(line: &[u8], told: &Columns) -> Separator {
+        let all = [Separator::Commas, Separator::Semicolons, Separator::Blanks];
+        let fits = |separator: &Separator| {
+            let (given, wanted) = (Fields::cut(line, *separator).len(), told.as_slice().len());
+            given == wanted || (given > wanted && told.more())
+        };
+        let has = |separator: &Separator| match separator {
+            Separator::Commas => line.contains(&b','),
+            Separator::Semicolons => line.contains(&b';'),
+            Separator::Blanks => true,
+        };
+        let fitting = all.into_iter().find(|s| has(s) && fits(s));
+        fitting
+            .or(all.into_iter().find(has))
+            .unwrap_or(Separator::Blanks)
     }
 }
 
@@ -340,6 +349,14 @@ pub const FORMATS: &[Format] = &[
         layout: Layout::Blanks,
     },
     Format {
+        name: "ssdsim-s",
+        summary: "SSDSim ASCII with times in s",
+        columns: &ssdsim("s", Role::DecimalTime(S)),
+        detected: None,
+        example: "242.504 0 2640 16 0",
+        layout: Layout::Blanks,
+    },
+    Format {
         name: "blkparse",
         summary: "text output of blkparse in its default format: requests as they were queued (Q)",
         columns: BLKPARSE,
@@ -404,6 +421,13 @@ pub const FORMATS: &[Format] = &[
         layout: Layout::OracleGeneral(1),
     },
 ];
+
+/// Stands for an expression that the user has told.
+pub(super) const PATTERN: Format = Format {
+    name: "expression",
+    summary: "lines that match an expression",
+    ..OWN
+};
 
 /// Stands for columns that the user has told.
 pub(super) const OWN: Format = Format {

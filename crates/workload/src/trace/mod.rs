@@ -1,6 +1,6 @@
 //! Block traces, read one record at a time.
 //!
-//! The format is told from the first records, or named; see [`FORMATS`]. Files may be plain, gzip or
+//! The format is told from the first records, or named; see [`FORMATS`]. Files may be plain, or compressed by gzip, xz, bzip2 or
 //! Zstandard, told by their first bytes. A record that cannot be used is an error with its place,
 //! its column and the reason; what is understood differently than written is a [`Notice`].
 
@@ -10,14 +10,18 @@ mod error;
 mod format;
 mod iolog;
 mod oracle_general;
+mod pattern;
 mod source;
 mod text;
 mod understood;
 mod vscsi;
 
 pub use columns::{Columns, SPEC};
-pub use error::{BadNumber, ColumnsError, FormatError, InputError, RecordError, ZstdError};
+pub use error::{
+    BadNumber, ColumnsError, FormatError, InputError, PatternError, RecordError, ZstdError,
+};
 pub use format::{Column, FORMATS, Format};
+pub use pattern::Pattern;
 pub use source::Compression;
 pub use understood::Understood;
 
@@ -30,6 +34,7 @@ use crate::error::{Location, Notice, WorkloadError};
 use crate::stream::SECTOR_BYTES;
 use format::{Layout, Role, Separator, Shape};
 use iolog::Iolog;
+use regex_lite::CaptureLocations;
 use source::Source;
 use text::{Fault, Raw, shown};
 use vscsi::Version;
@@ -59,12 +64,14 @@ pub enum TimeBack {
 }
 
 /// How a trace is read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TraceOptions {
     /// The format, where it is not to be told from the first records.
     pub format: Option<&'static Format>,
     /// The columns of a text, where they are those of no format.
     pub columns: Option<Columns>,
+    /// An expression that the lines of requests match.
+    pub pattern: Option<Pattern>,
     /// Bytes of the drive.
     pub capacity_bytes: u64,
     /// Requests past the end of the drive lie at their offset modulo its size; otherwise they are an
@@ -85,6 +92,7 @@ impl Default for TraceOptions {
         TraceOptions {
             format: None,
             columns: None,
+            pattern: None,
             capacity_bytes: u64::MAX,
             wrap: false,
             on_time_back: TimeBack::Error,
@@ -118,11 +126,15 @@ pub struct TraceReader<R: Read> {
     wrapped: Occurrences,
     clamped: Occurrences,
     skipped: Occurrences,
+    /// The first line that does not match the expression.
+    unmatched: Option<String>,
     other_devices: u64,
 }
 
 enum Parser {
     Text,
+    /// With memory for the groups of a line.
+    Pattern(Pattern, CaptureLocations),
     Vscsi(Version),
     /// With the unit of its object ids (B).
     OracleGeneral(u64),
@@ -181,6 +193,7 @@ impl<R: Read> TraceReader<R> {
             });
         }
         let mut source = Source::open(file, input)?;
+        source.skip_mark()?;
         let place = source.whole();
         let head = source.peek(HEAD_BYTES)?;
         if head.is_empty() {
@@ -189,12 +202,16 @@ impl<R: Read> TraceReader<R> {
                 why: InputError::Empty,
             });
         }
-        let first_line = head
-            .split(|&b| b == b'\n')
-            .find(|line| !line.trim_ascii().is_empty());
-        let separator = Separator::of(first_line.unwrap_or_default());
-        let told = options.columns.map(|columns| (columns, separator));
+        let lines = head_lines(head);
+        let first_line = lines.first().copied().unwrap_or_default();
+        let told = match &options.pattern {
+            Some(pattern) => Some((*pattern.columns(), Separator::Blanks)),
+            None => options
+                .columns
+                .map(|columns| (columns, Separator::of(first_line, &columns))),
+        };
         let format = match options.format {
+            _ if options.pattern.is_some() => &format::PATTERN,
             _ if told.is_some() => &format::OWN,
             Some(format) => format,
             None => detect(head).map_err(|why| WorkloadError::UnknownFormat {
@@ -203,6 +220,9 @@ impl<R: Read> TraceReader<R> {
             })?,
         };
         let parser = match format.layout {
+            _ if let Some(pattern) = &options.pattern => {
+                Parser::Pattern(pattern.clone(), pattern.locations())
+            }
             Layout::Csv { .. } | Layout::Blanks => Parser::Text,
             Layout::Blkparse(action) => Parser::Blkparse(action),
             Layout::Iolog => Parser::Iolog(Iolog::default()),
@@ -234,20 +254,29 @@ impl<R: Read> TraceReader<R> {
                     .to_owned(),
             });
         }
-        if told.is_none()
-            && let Some(text) = columns::doubt(format, &head_lines(source.peek(HEAD_BYTES)?))
-        {
-            opening.push(Notice {
+        let is_text = matches!(format.layout, Layout::Csv { .. } | Layout::Blanks);
+        if is_text && options.pattern.is_none() {
+            let head = head_lines(source.peek(HEAD_BYTES)?);
+            let named = told.is_none().then_some(format);
+            let shape = shape(format, &told);
+            let mut doubts = vec![columns::doubt(named, shape, &head)];
+            if options.format.is_none() {
+                doubts.push(columns::doubtful_times(shape, &head));
+            }
+            if options.format.is_none() && format.name == "disksim" {
+                doubts.push(columns::doubtful_decimals(format, &head));
+            }
+            opening.extend(doubts.into_iter().flatten().map(|text| Notice {
                 place: source.whole(),
                 text,
-            });
+            }));
         }
         Ok(TraceReader {
             source,
             format,
             told,
-            options,
             capacity_bytes: options.capacity_bytes / SECTOR_BYTES * SECTOR_BYTES,
+            options,
             parser,
             first_ns: None,
             last_ns: 0,
@@ -261,6 +290,7 @@ impl<R: Read> TraceReader<R> {
             wrapped: Occurrences::default(),
             clamped: Occurrences::default(),
             skipped: Occurrences::default(),
+            unmatched: None,
             other_devices: 0,
         })
     }
@@ -325,8 +355,12 @@ impl<R: Read> TraceReader<R> {
         add(
             &self.skipped,
             format!(
-                "{} records of commands that move no data were skipped",
-                self.skipped.count
+                "{} {} were skipped",
+                self.skipped.count,
+                match self.parser {
+                    Parser::Pattern(..) => "lines that do not match the expression",
+                    _ => "records of commands that move no data",
+                }
             ),
         );
         let mut whole = |text: String| {
@@ -376,6 +410,7 @@ impl<R: Read> TraceReader<R> {
     fn raw(&mut self) -> Result<Option<Raw>, WorkloadError> {
         loop {
             let record_bytes = self.record_bytes() as usize;
+            let mut doubt = None;
             let parsed = match &mut self.parser {
                 Parser::Vscsi(_) | Parser::OracleGeneral(_) => {
                     let bytes = record_bytes;
@@ -413,10 +448,19 @@ impl<R: Read> TraceReader<R> {
                     let Some(line) = self.source.next_line()? else {
                         return Ok(None);
                     };
-                    if line.trim_ascii().is_empty() {
+                    if line.trim_ascii().is_empty() || text::is_comment(line) {
                         continue;
                     }
                     match parser {
+                        Parser::Pattern(pattern, found) => {
+                            let request = pattern.request(line, found);
+                            if let Ok(None) = &request {
+                                self.unmatched.get_or_insert_with(|| shown(line));
+                                let place = self.source.place(0);
+                                self.skipped.add(|| place);
+                            }
+                            request
+                        }
                         Parser::Iolog(log) => log.parse(line),
                         Parser::Blkparse(action) => match blkparse::parse(line, *action) {
                             Ok(blkparse::Line::Request(raw)) => Ok(Some(raw)),
@@ -427,11 +471,11 @@ impl<R: Read> TraceReader<R> {
                         _ => {
                             let shape = shape(self.format, &self.told);
                             let header = match self.is_first_line {
-                                true => {
-                                    let told = self.told.as_ref();
-                                    let is_another = told.map(|_| columns::is_another as _);
-                                    text::header(shape, line, is_another)
+                                true if self.told.is_some() => {
+                                    let header = columns::header(shape, line);
+                                    header.map(|header| header.map(|found| doubt = found))
                                 }
+                                true => text::header(shape, line),
                                 false => None,
                             };
                             match header {
@@ -444,6 +488,10 @@ impl<R: Read> TraceReader<R> {
                 }
             };
             self.is_first_line = false;
+            if let Some(text) = doubt {
+                let place = self.source.place(0);
+                self.opening.push(Notice { place, text });
+            }
             match parsed {
                 Ok(Some(raw)) => {
                     if let Some(wanted) = self.options.device
@@ -575,7 +623,10 @@ impl<R: Read> Iterator for TraceReader<R> {
                 place: self.source.whole(),
                 why: match self.options.device {
                     Some(device) if self.other_devices > 0 => InputError::NoRequestOf(device),
-                    _ => InputError::NoRequest,
+                    _ => match self.unmatched.take() {
+                        Some(line) => InputError::NoMatch(line),
+                        None => InputError::NoRequest,
+                    },
                 },
             })),
             Ok(None) => None,
@@ -593,7 +644,7 @@ fn head_lines(head: &[u8]) -> Vec<&[u8]> {
         // The last line of a head may be cut off.
         .filter(|line| line.ends_with(b"\n") || head.len() < HEAD_BYTES)
         .map(|line| line.trim_ascii())
-        .filter(|line| !line.is_empty())
+        .filter(|line| !line.is_empty() && !text::is_comment(line))
         .take(HEAD_LINES)
         .collect()
 }

@@ -2,7 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -23,12 +25,18 @@ pub enum Compression {
     Gzip,
     /// Zstandard: begins 28 b5 2f fd, or with a skippable frame.
     Zstd,
+    /// xz: begins fd 37 7a 58 5a 00.
+    Xz,
+    /// bzip2: begins `BZh`, a digit, and the mark of a block or of the end.
+    Bzip2,
 }
 
 enum Decoder<R: Read> {
     Plain(BufReader<R>),
     Gzip(MultiGzDecoder<BufReader<R>>),
     Zstd(Zstd<BufReader<R>>),
+    Xz(Box<XzReader<BufReader<R>>>),
+    Bzip2(MultiBzDecoder<BufReader<R>>),
 }
 
 /// The frames of a Zstandard file, one after the other, checksums verified.
@@ -62,6 +70,33 @@ impl<R: Read> Source<R> {
         let compression = match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+            [
+                b'B',
+                b'Z',
+                b'h',
+                b'1'..=b'9',
+                0x31,
+                0x41,
+                0x59,
+                0x26,
+                0x53,
+                0x59,
+                ..,
+            ]
+            | [
+                b'B',
+                b'Z',
+                b'h',
+                b'1'..=b'9',
+                0x17,
+                0x72,
+                0x45,
+                0x38,
+                0x50,
+                0x90,
+                ..,
+            ] => Compression::Bzip2,
             _ => Compression::None,
         };
         let decoder = match compression {
@@ -72,6 +107,8 @@ impl<R: Read> Source<R> {
                 frame: Box::new(FrameDecoder::new()),
                 open: false,
             }),
+            Compression::Xz => Decoder::Xz(Box::new(XzReader::new(input, true))),
+            Compression::Bzip2 => Decoder::Bzip2(MultiBzDecoder::new(input)),
         };
         Ok(Source {
             file: file.to_owned(),
@@ -109,6 +146,16 @@ impl<R: Read> Source<R> {
         Ok(&self.buf[self.start..])
     }
 
+    /// Leaves out the mark of UTF-8 at the beginning of a text, as editors and spreadsheets write it.
+    pub(super) fn skip_mark(&mut self) -> Result<(), WorkloadError> {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        if self.offset == 0 && self.peek(MARK.len())?.starts_with(MARK) {
+            self.start += MARK.len();
+            self.offset += MARK.len() as u64;
+        }
+        Ok(())
+    }
+
     fn more(&mut self) -> Result<(), WorkloadError> {
         self.buf.drain(..self.start);
         self.start = 0;
@@ -119,6 +166,8 @@ impl<R: Read> Source<R> {
             Decoder::Plain(input) => read_some(input, target).map_err(InputError::Read),
             Decoder::Gzip(input) => read_some(input, target).map_err(InputError::Gzip),
             Decoder::Zstd(input) => input.read(target).map_err(InputError::Zstd),
+            Decoder::Xz(input) => read_some(input, target).map_err(InputError::Xz),
+            Decoder::Bzip2(input) => read_some(input, target).map_err(InputError::Bzip2),
         };
         let n = *read.as_ref().unwrap_or(&0);
         self.buf.truncate(used + n);

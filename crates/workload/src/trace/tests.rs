@@ -343,6 +343,7 @@ fn units_of_time_can_be_named() {
         ("ssdsim-100ns", 100),
         ("ssdsim-us", 1000),
         ("ssdsim-ms", 1_000_000),
+        ("ssdsim-s", 1_000_000_000),
     ] {
         let options = TraceOptions {
             format: Some(Format::find(name).unwrap()),
@@ -377,6 +378,129 @@ fn headers_must_name_the_columns() {
         error(swapped),
         "t:1: alibaba column `offset`: unknown column `length` in the header"
     );
+}
+
+/// Files that people have, as they are brought (the same lie in `crates/cli/tests/cases`): each is a kind.
+#[test]
+fn golden_traces_that_people_have() {
+    let cases = |name: &str| match name {
+        "names" => {
+            include_bytes!("../../../cli/tests/cases/header-with-other-names.txt").as_slice()
+        }
+        "hex" => include_bytes!("../../../cli/tests/cases/hex.csv"),
+        "mark" => include_bytes!("../../../cli/tests/cases/bom-comment-quotes.csv"),
+        _ => include_bytes!("../../../cli/tests/cases/decimal-seconds.trace"),
+    };
+    let of = |bytes: &[u8], options: TraceOptions| {
+        let (records, notices, error) = read(bytes, options);
+        let of = |r: &TraceRecord| (r.time_ns, r.op, r.offset_bytes, r.len_bytes);
+        (records.iter().map(of).collect::<Vec<_>>(), notices, error)
+    };
+    let (r, w) = (HostOp::Read, HostOp::Write);
+    let columns = "time:s,-,-,-,op,offset:sector,size:B,-";
+    let two = vec![
+        (0, w, 83_886_336 * 512, 4096),
+        (410_000, r, 83_886_344 * 512, 8192),
+    ];
+    assert_eq!(
+        of(cases("names"), told(columns)),
+        (two.clone(), vec![], None)
+    );
+    let text = r"^(?<time_s>\S+) (\S+ ){3}(?<op>[RWF])\S* (?<offset_sector>\d+) (?<size_B>\d+)";
+    let options = TraceOptions {
+        pattern: Some(Pattern::parse(text).unwrap()),
+        ..TraceOptions::default()
+    };
+    let (records, notices, error) = of(cases("names"), options.clone());
+    assert_eq!((records, error), (two, None));
+    assert_eq!(
+        notices,
+        ["t:1: 1 lines that do not match the expression were skipped"]
+    );
+    assert_eq!(
+        of(b"nothing\n", options).2.unwrap(),
+        "t: no line of the trace matches the expression; the first line is `nothing`"
+    );
+    let two = vec![(0, r, 4096, 4096), (0, w, 12_288, 8192)];
+    assert_eq!(
+        of(cases("hex"), told("op,offset:B,size:B")),
+        (two, vec![], None)
+    );
+    let two = vec![(0, r, 4096, 4096), (100_000, w, 8192, 4096)];
+    assert_eq!(
+        of(cases("mark"), told("time:us,op,offset:B,size:B")),
+        (two, vec![], None)
+    );
+    let flags = b"RS;4,096;4096\nWSM;8,192;4_096\n";
+    let two = vec![(0, r, 4096, 4096), (0, w, 8192, 4096)];
+    assert_eq!(of(flags, told("op,offset:B,size:B")), (two, vec![], None));
+    // The same three requests in ms and in s: nothing tells, so the other reading is named.
+    let (records, notices, error) = of(cases("seconds"), TraceOptions::default());
+    assert_eq!((records.len(), error), (3, None));
+    assert!(
+        notices[0].contains("lie within 3.027 ms; if they are in s, and lie within 3.027 s, name the format: ssdsim-s"),
+        "{notices:?}"
+    );
+    let options = TraceOptions {
+        format: Some(Format::find("ssdsim-s").unwrap()),
+        ..TraceOptions::default()
+    };
+    let (records, notices, _) = of(cases("seconds"), options);
+    assert_eq!((records[2].0, notices), (3_027_000_000, vec![]));
+}
+
+/// What a header or the data say against what was told.
+#[test]
+fn golden_what_contradicts_columns_that_were_told() {
+    for (spec, text, message) in [
+        (
+            "time:s,op,offset:B,size:B",
+            "Time (ms),op,offset,size\n1,R,0,512\n",
+            "t:1: columns column `time`: the header `Time (ms)` has the unit ms, and s was told",
+        ),
+        (
+            "offset:sector,size:B",
+            "offset_bytes,size_bytes\n0,512\n",
+            "t:1: columns column `offset`: the header `offset_bytes` has the unit B, and sector was told",
+        ),
+        (
+            "time:us,op,offset:B,size:B",
+            "# by hand\ntime,op,size,offset\n1,R,0,512\n",
+            "t:2: columns column `offset`: unknown column `size` in the header",
+        ),
+        (
+            "time:us,op,offset:B,size:B",
+            "1,R,0\n",
+            "t:1: columns 3 columns where 4 are expected (time, op, offset, size): `1,R,0`",
+        ),
+    ] {
+        assert_eq!(
+            read(text.as_bytes(), told(spec)).2.unwrap_or_default(),
+            message,
+            "{spec}"
+        );
+    }
+    for (spec, text, notice) in [
+        (
+            "op,offset:B,size:B",
+            "disk,offset,size\nR,0,512\n",
+            "t:1: the header calls column 1 `disk`, and it was told as `op`",
+        ),
+        (
+            "time:s,offset:B,size:B",
+            "0,0,512\n1000000,0,512\n",
+            "t: the first 2 requests lie 1000000 s apart on average, which is far apart: are their times in s?",
+        ),
+        (
+            "op,offset:B,size:sector",
+            "R,0,4096\nR,0,4096\nR,0,8192\nR,0,4096\n",
+            "t: every size (column `size`) of the first 4 requests is a multiple of 512, and is taken in sectors of 512 B; \
+             if it is in bytes, tell it so",
+        ),
+    ] {
+        let (_, notices, error) = read(text.as_bytes(), told(spec));
+        assert_eq!((error, notices), (None, vec![notice.to_owned()]), "{spec}");
+    }
 }
 
 fn told(spec: &str) -> TraceOptions {
@@ -542,14 +666,19 @@ fn golden_object_ids_are_in_the_units_that_are_named() {
 #[test]
 fn compressed_traces_read_the_same() {
     let plain = read(sample("ssdsim.ascii"), TraceOptions::default());
-    let packed: [&[u8]; 2] = [
+    let packed: [&[u8]; 4] = [
         include_bytes!("../../tests/data/ssdsim.ascii.gz"),
         include_bytes!("../../tests/data/ssdsim.ascii.zst"),
+        include_bytes!("../../tests/data/ssdsim.ascii.xz"),
+        include_bytes!("../../tests/data/ssdsim.ascii.bz2"),
     ];
-    for (bytes, kind) in packed
-        .into_iter()
-        .zip([Compression::Gzip, Compression::Zstd])
-    {
+    let kinds = [
+        Compression::Gzip,
+        Compression::Zstd,
+        Compression::Xz,
+        Compression::Bzip2,
+    ];
+    for (bytes, kind) in packed.into_iter().zip(kinds) {
         assert_eq!(read(bytes, TraceOptions::default()), plain);
         let reader = TraceReader::open("t", bytes, TraceOptions::default()).unwrap();
         assert_eq!(reader.compression(), kind);
@@ -582,8 +711,21 @@ fn truncated_or_corrupt_compression_is_an_error() {
             include_bytes!("../../tests/data/ssdsim.ascii.zst").as_slice(),
             "zstd",
         ),
+        (
+            include_bytes!("../../tests/data/ssdsim.ascii.xz").as_slice(),
+            "xz",
+        ),
+        (
+            include_bytes!("../../tests/data/ssdsim.ascii.bz2").as_slice(),
+            "bzip2",
+        ),
     ] {
-        for cut in 4..bytes.len() {
+        let marks = if matches!(word, "xz" | "bzip2") {
+            10
+        } else {
+            4
+        };
+        for cut in marks..bytes.len() {
             let error = read(&bytes[..cut], TraceOptions::default()).2;
             let error = error.unwrap_or_else(|| panic!("{word} cut at {cut} reads"));
             assert!(
@@ -610,7 +752,7 @@ fn errors_name_file_place_column_and_reason() {
             "1 2 3\n4 5 6\n",
             "t: no known trace format: the first record is `1 2 3`; name the format if it is one \
              of fio-iolog, msr, alibaba, tencent, spc, systor17, cloudphysics-csv, libcachesim-csv, \
-             flashnet, ssdsim-ns, disksim, mqsim, ssdsim-100ns, ssdsim-us, ssdsim-ms, blkparse, \
+             flashnet, ssdsim-ns, disksim, mqsim, ssdsim-100ns, ssdsim-us, ssdsim-ms, ssdsim-s, blkparse, \
              blkparse-issue, vscsi, oracle-general, oracle-general-4k, oracle-general-bytes",
         ),
         (
@@ -866,7 +1008,7 @@ fn addresses_past_the_drive_fail_or_wrap() {
         capacity_bytes: 512 * 512,
         ..TraceOptions::default()
     };
-    let (records, _, error) = read(text.as_bytes(), options);
+    let (records, _, error) = read(text.as_bytes(), options.clone());
     assert_eq!(records.len(), 1);
     assert_eq!(
         error.unwrap(),
@@ -874,7 +1016,7 @@ fn addresses_past_the_drive_fail_or_wrap() {
          larger drive, or wrap addresses"
     );
     options.wrap = true;
-    let (records, notices, error) = read(text.as_bytes(), options);
+    let (records, notices, error) = read(text.as_bytes(), options.clone());
     assert_eq!(error, None);
     let sectors: Vec<u64> = records.iter().map(|r| r.offset_bytes / 512).collect();
     assert_eq!(sectors, [100, 488, 504]);
@@ -885,11 +1027,14 @@ fn addresses_past_the_drive_fail_or_wrap() {
     ));
     options.capacity_bytes = 2048;
     assert!(
-        read(b"0 0 100 8 1\n", options).2.is_some(),
+        read(b"0 0 100 8 1\n", options.clone()).2.is_some(),
         "longer than the drive"
     );
     options.capacity_bytes = 0;
-    assert!(read(b"0 0 100 8 1\n", options).2.is_some(), "no drive");
+    assert!(
+        read(b"0 0 100 8 1\n", options.clone()).2.is_some(),
+        "no drive"
+    );
 }
 
 #[test]
@@ -910,50 +1055,63 @@ fn speed_limit_and_device_are_honoured() {
     let of = |options: TraceOptions| read(text.as_bytes(), options);
     let base = TraceOptions::default();
     let times = |options| -> Vec<u64> { of(options).0.iter().map(|r| r.time_ns).collect() };
-    assert_eq!(times(base), [0, 2000, 6000]);
-    assert_eq!(times(TraceOptions { speed: 2.0, ..base }), [0, 1000, 3000]);
+    assert_eq!(times(base.clone()), [0, 2000, 6000]);
+    assert_eq!(
+        times(TraceOptions {
+            speed: 2.0,
+            ..base.clone()
+        }),
+        [0, 1000, 3000]
+    );
     assert_eq!(
         times(TraceOptions {
             limit: Some(2),
-            ..base
+            ..base.clone()
         }),
         [0, 2000]
     );
     assert_eq!(
         times(TraceOptions {
             limit: Some(0),
-            ..base
+            ..base.clone()
         }),
         []
     );
     assert_eq!(
         times(TraceOptions {
             device: Some(0),
-            ..base
+            ..base.clone()
         }),
         [0, 6000]
     );
     let (_, notices, _) = of(TraceOptions {
         device: Some(0),
-        ..base
+        ..base.clone()
     });
     assert!(notices.contains(&"t: 1 requests of other devices were left out".to_owned()));
     let missing = of(TraceOptions {
         device: Some(9),
-        ..base
+        ..base.clone()
     })
     .2;
     assert_eq!(
         missing.unwrap(),
         "t: the trace holds no request of device 9"
     );
-    let (_, notices, _) = of(base);
+    let (_, notices, _) = of(base.clone());
     assert!(notices.contains(&"t: requests of 2 devices share the drive's addresses".to_owned()));
-    assert!(of(TraceOptions { speed: 0.0, ..base }).2.is_some());
+    assert!(
+        of(TraceOptions {
+            speed: 0.0,
+            ..base.clone()
+        })
+        .2
+        .is_some()
+    );
     assert!(
         of(TraceOptions {
             speed: f64::NAN,
-            ..base
+            ..base.clone()
         })
         .2
         .is_some()

@@ -64,17 +64,23 @@ impl<'a> Fields<'a> {
             }
             all.len += 1;
         };
+        // A separator within quotes is one of the field.
+        let mut quoted = false;
+        let mut outside = |b: u8| {
+            quoted ^= b == b'"';
+            !quoted
+        };
         match separator {
             Separator::Commas => line
-                .split(|&b| b == b',')
-                .for_each(|f| push(f.trim_ascii())),
+                .split(|&b| outside(b) && b == b',')
+                .for_each(|f| push(unquoted(f))),
             Separator::Semicolons => line
-                .split(|&b| b == b';')
-                .for_each(|f| push(f.trim_ascii())),
+                .split(|&b| outside(b) && b == b';')
+                .for_each(|f| push(unquoted(f))),
             Separator::Blanks => line
-                .split(|b| b.is_ascii_whitespace())
+                .split(|&b| outside(b) && b.is_ascii_whitespace())
                 .filter(|f| !f.is_empty())
-                .for_each(push),
+                .for_each(|f| push(unquoted(f))),
         }
         all
     }
@@ -85,6 +91,21 @@ impl<'a> Fields<'a> {
     pub(super) fn get(&self, i: usize) -> &'a [u8] {
         self.fields.get(i).copied().unwrap_or(b"")
     }
+}
+
+/// `field` without blanks around it, and without quotes.
+fn unquoted(field: &[u8]) -> &[u8] {
+    let field = field.trim_ascii();
+    match field {
+        [b'"', inner @ .., b'"'] | [b'\'', inner @ .., b'\''] => inner.trim_ascii(),
+        _ => field,
+    }
+}
+
+/// Whether `line` is a comment.
+pub(super) fn is_comment(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    line.starts_with(b"#") || line.starts_with(b"//")
 }
 
 /// Text for a message, shortened.
@@ -108,6 +129,9 @@ pub(super) fn whole(bytes: &[u8]) -> Result<u64, BadNumber> {
     for &b in bytes {
         let digit = b.wrapping_sub(b'0');
         if digit > 9 {
+            if let Some(n) = written_otherwise(bytes) {
+                return n.ok_or_else(|| BadNumber::TooLarge(shown(bytes)));
+            }
             let point = bytes.contains(&b'.') && decimal(bytes, 1).is_ok();
             return Err(match point {
                 true => BadNumber::Point(shown(bytes)),
@@ -122,6 +146,35 @@ pub(super) fn whole(bytes: &[u8]) -> Result<u64, BadNumber> {
     Ok(n)
 }
 
+/// A whole number in hexadecimal (`0x1000`), or whose thousands are set apart (`1,048,576`, `1_000`); none where it is neither,
+/// and none within where it is too large.
+fn written_otherwise(bytes: &[u8]) -> Option<Option<u64>> {
+    if let [b'0', b'x' | b'X', digits @ ..] = bytes {
+        let text = std::str::from_utf8(digits).ok()?;
+        let is_hex = !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
+        return is_hex.then(|| u64::from_str_radix(text, 16).ok());
+    }
+    let apart = *bytes.iter().find(|b| !b.is_ascii_digit())?;
+    if !matches!(apart, b',' | b'_') {
+        return None;
+    }
+    let mut n = Some(0u64);
+    for (i, group) in bytes.split(|&b| b == apart).enumerate() {
+        let is_group = match i {
+            0 => (1..=3).contains(&group.len()),
+            _ => group.len() == 3,
+        };
+        if !is_group || !group.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let value = group.iter().fold(0, |n, b| 10 * n + u64::from(b - b'0'));
+        n = n
+            .and_then(|n| n.checked_mul(1_000))
+            .and_then(|n| n.checked_add(value));
+    }
+    Some(n)
+}
+
 /// A decimal number times `unit`, exact, rounded down.
 pub(super) fn decimal(bytes: &[u8], unit: u64) -> Result<u64, BadNumber> {
     let (int, fraction) = match bytes.iter().position(|&b| b == b'.') {
@@ -134,6 +187,8 @@ pub(super) fn decimal(bytes: &[u8], unit: u64) -> Result<u64, BadNumber> {
     }
     let int = if int.is_empty() {
         0
+    } else if int.starts_with(b"0x") || int.starts_with(b"0X") {
+        return Err(bad());
     } else {
         whole(int).map_err(|_| bad())?
     };
@@ -166,6 +221,14 @@ pub(super) fn parse(shape: Shape<'_>, line: &[u8]) -> Result<Raw, Fault> {
             line: shown(line),
         }));
     }
+    of_fields(columns, |i| fields.get(i))
+}
+
+/// The record whose field of column `i` is `field(i)`.
+pub(super) fn of_fields<'a>(
+    columns: &[Column],
+    field: impl Fn(usize) -> &'a [u8],
+) -> Result<Raw, Fault> {
     let mut raw = Raw {
         time_ns: 0,
         op: HostOp::Read,
@@ -174,7 +237,7 @@ pub(super) fn parse(shape: Shape<'_>, line: &[u8]) -> Result<Raw, Fault> {
         device: 0,
     };
     for (i, column) in columns.iter().enumerate() {
-        let field = fields.get(i);
+        let field = field(i);
         let fault = |why: BadNumber| Fault::column(column.name, why);
         let too_large = || BadNumber::TooLarge(shown(field));
         let scaled = |unit: u64| whole(field)?.checked_mul(unit).ok_or_else(too_large);
@@ -192,8 +255,9 @@ pub(super) fn parse(shape: Shape<'_>, line: &[u8]) -> Result<Raw, Fault> {
                 let known = words
                     .iter()
                     .find(|w| w.0.as_bytes().eq_ignore_ascii_case(field));
-                raw.op = match known {
-                    Some((_, op)) => *op,
+                let flagged = || words.contains(&FLAGGED).then(|| flagged(field)).flatten();
+                raw.op = match known.map(|(_, op)| *op).or_else(flagged) {
+                    Some(op) => op,
                     None => {
                         let why = RecordError::Word {
                             field: shown(field),
@@ -212,14 +276,26 @@ pub(super) fn parse(shape: Shape<'_>, line: &[u8]) -> Result<Raw, Fault> {
     Ok(raw)
 }
 
+/// A word of operations that may have flags behind them.
+pub(super) const FLAGGED: (&str, HostOp) = ("D", HostOp::Trim);
+
+/// An operation with flags as the block layer writes them: `RS`, `WSM`, `RA`, `WFS`; an F before it asks for a flush first.
+fn flagged(field: &[u8]) -> Option<HostOp> {
+    let at = field.iter().position(|&b| b != b'F')?;
+    let op = match field[at] {
+        b'R' => HostOp::Read,
+        b'W' => HostOp::Write,
+        b'D' => HostOp::Trim,
+        _ => return None,
+    };
+    let mut flags = field[at + 1..].iter();
+    flags.all(|b| b"SMAFEBN".contains(b)).then_some(op)
+}
+
 /// Whether `line` names columns rather than holding a record: no column begins with a digit. Each
-/// must then be the name of the column that stands there: `DiskNumber` is a name of `disk`. Where the user has
-/// told the columns, none must be the name of another column, as `is_another` knows.
-pub(super) fn header(
-    shape: Shape<'_>,
-    line: &[u8],
-    is_another: Option<fn(&Column, &[u8]) -> bool>,
-) -> Option<Result<(), Fault>> {
+/// must then be the name of the column that stands there: `DiskNumber` is a name of `disk`. Columns that the user has told
+/// are compared by `columns::header`.
+pub(super) fn header(shape: Shape<'_>, line: &[u8]) -> Option<Result<(), Fault>> {
     if !looks_like_header(line) {
         return None;
     }
@@ -231,10 +307,7 @@ pub(super) fn header(
     let within = |a: &[u8], b: &[u8]| a.windows(b.len().max(1)).any(|part| part == b);
     for (i, column) in shape.columns.iter().enumerate() {
         let (given, wanted) = (plain(fields.get(i)), plain(column.name.as_bytes()));
-        let alike = match is_another {
-            None => !given.is_empty() && (within(&given, &wanted) || within(&wanted, &given)),
-            Some(is_another) => !is_another(column, &given),
-        };
+        let alike = !given.is_empty() && (within(&given, &wanted) || within(&wanted, &given));
         if !alike {
             let why = RecordError::Header(shown(fields.get(i)));
             return Some(Err(Fault::column(column.name, why)));
@@ -247,6 +320,7 @@ pub(super) fn header(
 pub(super) fn looks_like_header(line: &[u8]) -> bool {
     let mut fields = line
         .split(|&b| b == b',' || b.is_ascii_whitespace())
+        .map(|f| f.strip_prefix(b"\"").or(f.strip_prefix(b"'")).unwrap_or(f))
         .filter(|f| !f.is_empty())
         .peekable();
     fields.peek().is_some() && fields.all(|f| !f[0].is_ascii_digit())
@@ -259,6 +333,7 @@ mod tests {
     #[test]
     fn decimals_are_exact() {
         let ms = 1_000_000;
+        assert_eq!(decimal(b"1,234.5", ms), Ok(1_234_500_000));
         for (text, ns) in [
             ("0", 0),
             ("0.000000", 0),
@@ -282,6 +357,59 @@ mod tests {
             "99999999999999999999",
         ] {
             assert!(decimal(bad.as_bytes(), ms).is_err(), "{bad}");
+        }
+    }
+
+    /// Numbers as spreadsheets and programs write them.
+    #[test]
+    fn golden_whole_numbers_written_otherwise() {
+        for (text, n) in [
+            ("0x1000", Some(4096)),
+            ("0XfF", Some(255)),
+            ("0xffffffffffffffff", Some(u64::MAX)),
+            ("0x", None),
+            ("0xg", None),
+            ("0x10000000000000000", None),
+            ("1,048,576", Some(1_048_576)),
+            ("1_000", Some(1_000)),
+            ("18,446,744,073,709,551,615", Some(u64::MAX)),
+            ("18,446,744,073,709,551,616", None),
+            ("1,04", None),
+            ("1048,576", None),
+            (",576", None),
+            ("1,000_000", None),
+            ("1.000", None),
+        ] {
+            assert_eq!(whole(text.as_bytes()).ok(), n, "{text}");
+        }
+    }
+
+    #[test]
+    fn golden_fields_in_quotes() {
+        let of = |line: &'static [u8], separator| {
+            let fields = Fields::cut(line, separator);
+            (0..fields.len()).map(|i| fields.get(i)).collect::<Vec<_>>()
+        };
+        let three: [&[u8]; 3] = [b"0", b"1,024", b"a b"];
+        assert_eq!(of(b"\"0\", \"1,024\",'a b'", Separator::Commas), three);
+        assert_eq!(of(b"0;1,024; \"a b\" ", Separator::Semicolons), three);
+        assert_eq!(of(b"'0'  1,024\t\"a b\"", Separator::Blanks), three);
+    }
+
+    #[test]
+    fn golden_operations_with_flags() {
+        for (field, op) in [
+            ("RS", Some(HostOp::Read)),
+            ("RA", Some(HostOp::Read)),
+            ("WSM", Some(HostOp::Write)),
+            ("FWFS", Some(HostOp::Write)),
+            ("DS", Some(HostOp::Trim)),
+            ("N", None),
+            ("FF", None),
+            ("Reed", None),
+            ("", None),
+        ] {
+            assert_eq!(flagged(field.as_bytes()), op, "{field}");
         }
     }
 

@@ -1,0 +1,808 @@
+//! Small inputs that people bring in their first hour: job files, command lines, traces, a table of retries. Each stands
+//! for a kind; `cases/` has them as they were brought.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests run the binary and read what it wrote"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A folder of its own for each test, empty at its start.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("first_hour")
+            .join(test);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn with(self, name: &str, text: &str) -> Folder {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+
+    /// The same with a file of `cases/`.
+    fn with_case(self, name: &str) -> Folder {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+        fs::copy(from.join(name), self.0.join(name)).unwrap();
+        self
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
+        command.current_dir(&self.0).stdin(Stdio::null());
+        command.env("COLUMNS", "100").env_remove("DEV");
+        command
+    }
+
+    /// Runs the words of `line`.
+    fn run(&self, line: &str) -> Ran {
+        Ran::from(self.command().args(line.split(' ')).output().unwrap())
+    }
+
+    /// Whether nothing but `names` is in the folder.
+    fn has_only(&self, names: &[&str]) -> bool {
+        let all = fs::read_dir(&self.0).unwrap();
+        let mut all: Vec<String> = all
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        all.sort();
+        all == names
+    }
+}
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code().expect("the command was not killed"),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    fn ok(self) -> Ran {
+        assert_eq!(self.code, 0, "{}", self.err);
+        self
+    }
+
+    fn json(self) -> Value {
+        serde_json::from_str(&self.ok().out).unwrap()
+    }
+
+    /// The message of a command that failed with `code`.
+    fn fails(self, code: i32) -> String {
+        assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
+        self.err
+    }
+}
+
+fn lines(text: &str, with: &str) -> usize {
+    text.lines().filter(|line| line.contains(with)).count()
+}
+
+/// Jobs that ran one after the other have no figure together, in any form: fio's groups.
+#[test]
+fn sequence_groups_have_no_total() {
+    let folder = Folder::new("groups").with_case("stonewalled.fio").with(
+        "pairs.fio",
+        "[global]\nrw=randread\nbs=4k\nsize=1m\n[a]\n[b]\n[c]\nstonewall\niodepth=4\n",
+    );
+    let ran = folder.run("run stonewalled.fio --drive bench-4g").ok();
+    for with in [
+        "read of a",
+        "read of b",
+        "of reads of a went",
+        "of reads of b went",
+    ] {
+        assert_eq!(lines(&ran.out, with), 1, "{with}\n{}", ran.out);
+    }
+    assert!(
+        !ran.out.contains("all jobs") && !ran.out.contains("a+b"),
+        "{}",
+        ran.out
+    );
+    let json = folder
+        .run("run stonewalled.fio --drive bench-4g --json")
+        .json();
+    let own = &json["firstread"];
+    assert_eq!(
+        (&own["tail"], &own["tail_requests"]),
+        (&Value::Null, &0.into())
+    );
+    let groups = own["groups"].as_array().unwrap();
+    for (group, job) in groups.iter().zip(json["jobs"].as_array().unwrap()) {
+        assert_eq!(group["jobs"][0], job["jobname"]);
+        assert_eq!(group["page_reads"], job["read"]["total_ios"]);
+        assert_eq!(group["tail_of"], "read");
+    }
+    // A group of two jobs that ran together has their sum.
+    let ran = folder.run("run pairs.fio --drive bench-4g").ok();
+    assert_eq!(lines(&ran.out, "read of a+b"), 1, "{}", ran.out);
+
+    let line = "run stonewalled.fio --drive bench-4g --job iodepth=1,4 --out kept";
+    let ran = folder.run(line).ok();
+    assert_eq!(lines(&ran.out, "  1        a "), 1, "{}", ran.out);
+    let csv = folder.read("kept/matrix.csv");
+    let (head, rows) = csv.split_once('\n').unwrap();
+    assert_eq!(
+        (head.matches(",jobs,").count(), rows.lines().count()),
+        (1, 4),
+        "{csv}"
+    );
+    let iops = head.split(',').position(|name| name == "iops").unwrap();
+    let of = |row: usize| -> f64 {
+        let row = rows.lines().nth(row).unwrap();
+        row.split(',').nth(iops).unwrap().parse().unwrap()
+    };
+    assert!(
+        (of(0) / of(1) - 1.0).abs() < 0.1,
+        "no row has the sum: {csv}"
+    );
+    let both = folder
+        .run("run stonewalled.fio --drive bench-4g --job iodepth=1,4 --json")
+        .json();
+    assert_eq!(both["runs"].as_array().unwrap().len(), 2);
+
+    let ran = folder
+        .run("run stonewalled.fio --drive bench-4g --drives 2")
+        .ok();
+    for with in [
+        "read of a, 2,048 requests in all",
+        "read of b, 2,048 requests in all",
+    ] {
+        assert_eq!(lines(&ran.out, with), 1, "{with}\n{}", ran.out);
+    }
+    let line = "compare stonewalled.fio --drive bench-4g --scheme gc_victim=fifo,greedy";
+    let ran = folder.run(line).ok();
+    assert_eq!(
+        lines(&ran.out, "latency of a, which ran alone"),
+        1,
+        "{}",
+        ran.out
+    );
+    let csv = {
+        folder
+            .run("run stonewalled.fio --drive bench-4g --out one")
+            .ok();
+        folder.read("one/latency.csv")
+    };
+    let of = |group: &str| {
+        let rows = csv.lines().filter(|row| row.ends_with(group));
+        rows.map(|row| row.split(',').nth(2).unwrap().parse::<u64>().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!((of(",0"), of(",1")), (1024, 1024), "{csv}");
+}
+
+/// A limit is one of measured requests, of each group of jobs; a job of which nothing was measured is an error.
+#[test]
+fn sequence_a_limit_counts_what_is_measured() {
+    let folder = Folder::new("limit")
+        .with_case("limit-eats-a-job.fio")
+        .with_case("ramp.fio")
+        .with(
+            "within.fio",
+            "[j]\nrw=randread\nbs=4k\nsize=1m\nramp_time=5\n",
+        )
+        .with(
+            "late.fio",
+            "[a]\nrw=randread\n[b]\nrw=randread\nstartdelay=1\n",
+        );
+    let json = folder
+        .run("run limit-eats-a-job.fio --drive bench-4g --limit 50 --json")
+        .json();
+    let of = |json: &Value, job: usize| json["jobs"][job]["read"]["total_ios"].as_u64();
+    assert_eq!((of(&json, 0), of(&json, 1)), (Some(50), Some(50)));
+    let ran = folder
+        .run("run limit-eats-a-job.fio --drive bench-4g --limit 51")
+        .ok();
+    let notes = [
+        "warm ended after 50 requests, before the limit of 51",
+        "measure ended after 50",
+    ];
+    assert!(
+        notes.iter().all(|note| lines(&ran.err, note) == 1),
+        "{}",
+        ran.err
+    );
+    let json = folder
+        .run("run ramp.fio --drive bench-4g --limit 2k --json")
+        .json();
+    assert_eq!(of(&json, 0), Some(2_000));
+    assert!(json["firstread"]["simulated_ns"].as_u64() > Some(5_000_000_000));
+    assert!(json["firstread"]["requests"].as_u64() > Some(100_000));
+
+    let err = folder
+        .run("run within.fio --drive bench-4g --out kept")
+        .fails(1);
+    assert!(
+        err.contains("within.fio: job `j` measured nothing"),
+        "{err}"
+    );
+    let err = folder
+        .run("run late.fio --drive bench-4g --limit 50 --out kept")
+        .fails(1);
+    assert!(
+        err.contains("late.fio: job `b` measured nothing: the run ended at its limit"),
+        "{err}"
+    );
+    assert!(folder.has_only(&["late.fio", "limit-eats-a-job.fio", "ramp.fio", "within.fio"]));
+    let err = folder
+        .run("run within.fio --drive bench-4g --job iodepth=1,2 --out kept")
+        .fails(1);
+    assert!(
+        !err.contains("matrix.svg") && err.contains("measured nothing"),
+        "{err}"
+    );
+}
+
+/// A picture that there is nothing to draw in is not announced.
+#[test]
+fn sequence_a_picture_that_is_not_written_is_not_announced() {
+    let folder = Folder::new("picture");
+    let line = "run randread-4k-qd1 --drive bench-4g --limit 5 --age 0,1h --out kept";
+    let ran = folder.run(line).ok();
+    assert!(!folder.0.join("kept/matrix.svg").exists());
+    assert!(
+        ran.err.contains("no picture") && !ran.err.contains("matrix.svg"),
+        "{}",
+        ran.err
+    );
+    let ran = folder.run(&line.replace("--limit 5", "--limit 5000")).ok();
+    assert!(folder.0.join("kept/matrix.svg").exists() && ran.err.contains("matrix.svg"));
+}
+
+/// A command line of fio is the job that it says: behind --, pasted into a file, and from the standard input.
+#[test]
+fn sequence_a_command_line_of_fio_is_a_job() {
+    let folder = Folder::new("fio").with_case("command-line.txt");
+    let words = folder.read("command-line.txt");
+    let limit = "--drive bench-4g --limit 500 --json";
+    let pasted = folder.run(&format!("run command-line.txt {limit}")).json();
+    let own = |name: &str| pasted["jobs"][0]["job options"][name].clone();
+    assert_eq!(
+        (own("rw"), own("rwmixread")),
+        ("randrw".into(), "70".into())
+    );
+    assert_eq!((own("time_based"), own("numjobs")), ("".into(), "4".into()));
+    assert_eq!(pasted["jobs"][0]["jobname"], "rand");
+    assert_eq!(
+        pasted["jobs"].as_array().unwrap().len(),
+        1,
+        "group_reporting"
+    );
+    let moved = |json: &Value, of: &str| json["jobs"][0][of]["total_ios"].as_u64().unwrap();
+    assert_eq!(moved(&pasted, "read") + moved(&pasted, "write"), 500);
+    let mut args: Vec<&str> = "run".split(' ').chain(limit.split(' ')).collect();
+    args.push("--");
+    args.extend(words.split_whitespace().skip(1));
+    let ran = Ran::from(folder.command().args(&args).output().unwrap());
+    assert!(ran.err.contains("`filename` is ignored"), "{}", ran.err);
+    let behind = ran.json();
+    let numbers = |json: &Value| {
+        (
+            moved(json, "read"),
+            json["jobs"][0]["read"]["clat_ns"].clone(),
+        )
+    };
+    assert_eq!(numbers(&pasted), numbers(&behind));
+    let all = folder.run(
+        "compare command-line.txt --drive bench-4g --limit 200 --scheme gc_victim=fifo,greedy",
+    );
+    assert!(all.ok().out.contains("greedy"));
+
+    for (line, message) in [
+        (
+            "run -- --name=a --iodpth=3",
+            "unknown option `iodpth`; the nearest valid name is `iodepth`",
+        ),
+        (
+            "run -- --rw=read",
+            "no job: a command line of fio has --name=NAME",
+        ),
+        (
+            "run command-line.txt -- --name=a",
+            "command-line.txt is a workload, and so is the command line",
+        ),
+        (
+            "run --trace-wrap -- --name=a",
+            "--trace-wrap is for traces, and behind -- is a job",
+        ),
+        (
+            "run -- --name=a --client=b",
+            "`client` is not supported: one machine is simulated",
+        ),
+    ] {
+        let err = folder.run(line).fails(2);
+        assert!(err.contains(message), "{line}: {err}");
+    }
+    // What fio has and this command does not is hinted at.
+    let err = folder.run("run randread-4k-qd1 --iodepth 4").fails(2);
+    assert!(
+        err.contains("--job iodepth=") && err.contains("run -- --name=a"),
+        "{err}"
+    );
+    assert!(
+        !folder
+            .run("run randread-4k-qd1 --nosuch 4")
+            .fails(2)
+            .contains("--job")
+    );
+}
+
+/// An option of one section, a list that is one value, and a variable of the environment.
+#[test]
+fn sequence_options_of_a_section_and_variables() {
+    let folder = Folder::new("options")
+        .with_case("variable.fio")
+        .with(
+            "two.fio",
+            "[global]\nrw=randrw\nbs=4k\nsize=1m\n[reader]\n[writer]\niodepth=2\n",
+        )
+        .with("depth.fio", "[j]\nrw=randread\niodepth=${DEPTH}\nsize=1m\n");
+    let json = folder
+        .run("run two.fio --drive bench-4g --job writer.iodepth=8 --job bs=[4k,8k] --json")
+        .json();
+    let option = |job: usize, name: &str| json["jobs"][job]["job options"][name].clone();
+    assert_eq!(
+        (option(0, "iodepth"), option(1, "iodepth")),
+        ("1".into(), "8".into())
+    );
+    assert_eq!(
+        (option(0, "bs"), option(1, "bs")),
+        ("4k,8k".into(), "4k,8k".into())
+    );
+    let bytes = |of: &str| json["jobs"][0][of]["io_bytes"].as_u64().unwrap();
+    let ios = |of: &str| json["jobs"][0][of]["total_ios"].as_u64().unwrap();
+    assert_eq!(
+        (bytes("read") / ios("read"), bytes("write") / ios("write")),
+        (4096, 8192)
+    );
+    let line = "run two.fio --drive bench-4g --job writer.iodepth=8,16 --job bs=[4k,8k] --json";
+    assert_eq!(folder.run(line).json()["runs"].as_array().unwrap().len(), 2);
+    let err = folder
+        .run("run two.fio --drive bench-4g --job wrtier.iodepth=8")
+        .fails(2);
+    assert!(err.contains("`writer`"), "{err}");
+
+    let dev = "run variable.fio --drive bench-4g --limit 50 --var DEV=/dev/nvme0n1";
+    folder.run(dev).ok();
+    let depth = |ran: Ran| ran.json()["jobs"][0]["job options"]["iodepth"].clone();
+    let line = "run depth.fio --drive bench-4g --json";
+    assert_eq!(depth(folder.run(&format!("{line} --var DEPTH=4"))), "4");
+    let mut command = folder.command();
+    command.env("DEPTH", "2").args(line.split(' '));
+    assert_eq!(depth(Ran::from(command.output().unwrap())), "2");
+    let err = folder.run(line).fails(1);
+    assert!(
+        err.contains("depth.fio:3: `${DEPTH}` has no value") && err.contains("--var DEPTH=VALUE"),
+        "{err}"
+    );
+    let err = folder
+        .run(&format!("{line} --var DEPHT=4 --out kept"))
+        .fails(2);
+    assert!(
+        err.contains("--var DEPHT: the workload has no `${DEPHT}`"),
+        "{err}"
+    );
+    assert!(folder.has_only(&["depth.fio", "two.fio", "variable.fio"]));
+}
+
+/// Traces as people have them: each is told as what it is, or the other reading is named.
+#[test]
+fn sequence_traces_that_people_have() {
+    let folder = Folder::new("traces")
+        .with_case("header-with-other-names.txt")
+        .with_case("decimal-seconds.trace")
+        .with_case("hex.csv")
+        .with_case("bom-comment-quotes.csv")
+        .with("times.csv", "-,0,512\n-,8,512\n")
+        .with("header.csv", "time_ms,offset,size\n1,0,512\n");
+    let json = |line: &str| {
+        folder
+            .run(&format!("run {line} --drive ct-qlc --json"))
+            .json()
+    };
+    let of = |json: &Value, of: &str| {
+        let of = &json["jobs"][0][of];
+        (
+            of["total_ios"].as_u64().unwrap(),
+            of["io_bytes"].as_u64().unwrap(),
+        )
+    };
+    let got =
+        json("header-with-other-names.txt --trace-columns time:s,-,-,-,op,offset:sector,size:B,-");
+    assert_eq!(
+        (of(&got, "read"), of(&got, "write")),
+        ((1, 8192), (1, 4096))
+    );
+    let regex = r"^[0-9.]+.*(?<op>[RW])\s(?<offset_sector>\d+)\s(?<size_B>\d+)";
+    let got = json(&format!(
+        "header-with-other-names.txt --trace-regex {regex}"
+    ));
+    assert_eq!(
+        (of(&got, "read"), of(&got, "write")),
+        ((1, 8192), (1, 4096))
+    );
+    let got = json("hex.csv --trace-columns op,offset:B,size:B");
+    assert_eq!(
+        (of(&got, "read"), of(&got, "write")),
+        ((1, 4096), (1, 8192))
+    );
+    let got = json("bom-comment-quotes.csv --trace-columns time:us,op,offset:B,size:B");
+    assert_eq!(
+        (of(&got, "read"), of(&got, "write")),
+        ((1, 4096), (1, 4096))
+    );
+    // A column that is not used may come first.
+    assert_eq!(
+        of(&json("times.csv --trace-columns -,offset:B,size:B"), "read").0,
+        2
+    );
+    let ran = folder.run("run decimal-seconds.trace --drive ct-qlc").ok();
+    assert!(ran.err.contains("name the format: ssdsim-s"), "{}", ran.err);
+    let got = json("decimal-seconds.trace --trace-format ssdsim-s");
+    assert!(got["firstread"]["simulated_ns"].as_u64() > Some(3_027_000_000));
+
+    for (line, code, message) in [
+        (
+            "header.csv --trace-columns time:s,offset:B,size:B",
+            1,
+            "header.csv:1: columns column `time`: the header `time_ms` has the unit ms, and s was told",
+        ),
+        (
+            "hex.csv --trace-columns op,offset:B,size:B,device",
+            1,
+            "hex.csv:1: columns 3 columns where 4 are expected (op, offset, size, device)",
+        ),
+        (
+            "hex.csv --trace-regex (.*)",
+            2,
+            "--trace-regex: it has no named groups",
+        ),
+        ("hex.csv --trace-regex (?<size_B>", 2, "--trace-regex: "),
+        (
+            "hex.csv --trace-regex (?<size_B>.) --trace-columns op",
+            2,
+            "--trace-columns and --trace-regex cannot be given together",
+        ),
+        (
+            "hex.csv --trace-regex X(?<size_B>.)(?<offset_B>.)",
+            1,
+            "no line of the trace matches the expression; the first line is `R,0x1000,0x1000`",
+        ),
+    ] {
+        let err = folder.run(&format!("run {line} --out kept")).fails(code);
+        assert!(err.contains(message), "{line}: {err}");
+    }
+    assert!(!folder.0.join("kept").exists());
+}
+
+/// Blocks of `page` between fences of `kind`, with the name that stands before each, as in `NAME`:.
+fn blocks(page: &str, kind: &str) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut name = String::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if line == format!("```{kind}") {
+            let within = lines.by_ref().take_while(|line| *line != "```");
+            let text: String = within.map(|line| format!("{line}\n")).collect();
+            all.push((name.clone(), text));
+        } else if let Some(named) = line.strip_prefix('`').and_then(|l| l.strip_suffix("`:")) {
+            name = named.to_owned();
+        }
+    }
+    all
+}
+
+/// The page on retry tables does what it says: from a CSV file to the P99.99 of a drive.
+#[test]
+fn sequence_the_page_on_retry_tables_is_true() {
+    let page = include_str!("../../../docs/retry-table.md");
+    let mut folder = Folder::new("page");
+    for kind in ["csv", "toml"] {
+        for (name, text) in blocks(page, kind) {
+            folder = folder.with(&name, &text);
+        }
+    }
+    let mut outs = Vec::new();
+    for (_, commands) in blocks(page, "sh") {
+        for line in commands.lines() {
+            let line = line.strip_prefix("firstread ").unwrap();
+            outs.push(folder.run(line).ok().out);
+        }
+    }
+    let p9999 = |out: &str| {
+        let row = out
+            .lines()
+            .find(|line| line.trim_start().starts_with("99.99 "));
+        row.unwrap_or_else(|| panic!("{out}")).to_owned()
+    };
+    assert_eq!(outs.len(), 6);
+    // Six entries and the default; the rule has 35 more than the default.
+    let entries = |out: &str| {
+        let (_, rest) = out.split_once("retry table fails").unwrap();
+        rest.lines()
+            .skip(2)
+            .take_while(|l| l.starts_with(' '))
+            .skip(1)
+            .count()
+    };
+    assert_eq!(
+        (entries(&outs[0]), entries(&outs[4])),
+        (7, 7),
+        "{}",
+        outs[0]
+    );
+    assert!(entries(&outs[1]) > 7, "{}", outs[1]);
+    assert_ne!(p9999(&outs[2]), p9999(&outs[3]));
+    let csv = folder.read("results/matrix.csv");
+    assert_eq!(
+        (csv.lines().count(), csv.matches("p99.99_us").count()),
+        (7, 1)
+    );
+}
+
+/// A table of retries is walked as it was given, whether a file or a list has it; what is none names its place.
+#[test]
+fn sequence_a_retry_table_of_ones_own() {
+    let list = "[[-2,-2,-2,-3,-3,-3,-4,-4,-4,-5,-5,-5,-6,-6,-6],[-4,-4,-5,-5,-6,-6,-7,-8,-8,-9,-10,-10,-11,-12,-12]]";
+    let folder = Folder::new("retries")
+        .with_case("retry-table.csv")
+        .with("high.csv", "entry,v1,v2\n1,2,200\n")
+        .with("short.csv", "1,2,3\n1,2\n")
+        .with("seven.toml", "based_on = \"ct-qlc-176l\"\nname = \"seven\"\n[factory_table]\nentries = { value = [[1, 2, 3, 4, 5, 6]], source = \"mine\" }\n")
+        .with("far.toml", "based_on = \"ct-qlc-176l\"\nname = \"far\"\n[factory_table]\nentries = { value = [[1, 2], [3, -129]], source = \"mine\" }\n");
+    let run = |set: &str| {
+        let line = "run randread-4k-qd1 --scheme read_levels=factory --scheme read_recovery=none --limit 2000 --age 30d --json --set";
+        folder
+            .run(&format!("{line} chip.factory_table.entries={set}"))
+            .json()
+    };
+    let (file, typed) = (run("retry-table.csv"), run(list));
+    assert_eq!(
+        file["jobs"][0]["read"]["clat_ns"],
+        typed["jobs"][0]["read"]["clat_ns"]
+    );
+    let histogram = file["firstread"]["retries_histogram"].as_array().unwrap();
+    assert!(
+        histogram.len() <= 3 && histogram.len() > 1,
+        "two entries: {histogram:?}"
+    );
+    let profile = &file["firstread"]["config"]["profile"]["chip.factory_table.entries"];
+    assert_eq!(profile.as_str().unwrap().replace(' ', ""), list);
+    for (line, message) in [
+        (
+            "ct-qlc-176l --set chip.factory_table.entries=high.csv",
+            "high.csv:2: column `v2`: `200` is outside -128 to 127 DAC units",
+        ),
+        (
+            "ct-qlc-176l --set chip.factory_table.entries=short.csv",
+            "short.csv:2: 2 levels where the first entry has 3",
+        ),
+        (
+            "ct-qlc-176l --set chip.factory_table.entries=none.csv",
+            "none.csv",
+        ),
+        (
+            "ct-qlc-176l --set chip.factory_table.entries=[[1,x]]",
+            "chip.factory_table.entries",
+        ),
+        (
+            "seven.toml",
+            "its `entries` have 6 levels, and the chip has",
+        ),
+        (
+            "far.toml",
+            "far.toml:4: factory_table.entries: entry 2, level 2, is -129; levels are from -128 to 127 DAC units",
+        ),
+    ] {
+        let err = folder.run(&format!("cells {line}")).fails(1);
+        assert!(err.contains(message), "{line}: {err}");
+    }
+}
+
+/// What a buyer asks is answered by interval, and a failure names its cause and ends with status 3.
+#[test]
+fn sequence_acceptance_is_judged_by_interval() {
+    let folder = Folder::new("accept");
+    let run = |line: &str, accept: &str| {
+        let mut command = folder.command();
+        command.args(line.split(' ')).args(["--accept", accept]);
+        Ran::from(command.output().unwrap())
+    };
+    let line = "run randread-4k-qd32 --drive bench-4g --limit 20000 --job numjobs=1";
+    let passes = run(line, "read: p50=10ms p99=20ms max=1s").ok();
+    assert_eq!(lines(&passes.out, "pass"), 4, "{}", passes.out);
+    let fails = run(line, "read: p50=10us p99=20ms p99.99999=10us");
+    assert_eq!(fails.code, 3, "{}", fails.err);
+    assert!(
+        fails.out.contains("read P50 "),
+        "the report comes first: {}",
+        fails.out
+    );
+    assert!(
+        fails.out.contains("1 of 3 pass, 1 fail, 1 undetermined"),
+        "{}",
+        fails.out
+    );
+    let row = fails
+        .out
+        .lines()
+        .find(|line| line.contains("FAIL"))
+        .unwrap();
+    assert!(
+        row.contains("at most 10.0 µs") && row.ends_with('%'),
+        "the cause is named: {row}"
+    );
+    assert!(
+        fails.err.contains("not accepted: 1 target failed"),
+        "{}",
+        fails.err
+    );
+    let json = run(&format!("{line} --json"), "read: p50=10us");
+    assert_eq!(json.code, 3);
+    assert!(serde_json::from_str::<Value>(&json.out).is_ok() && json.err.contains("FAIL"));
+    assert_eq!(
+        run(line, "write: p50=10us")
+            .ok()
+            .out
+            .matches("no requests")
+            .count(),
+        1
+    );
+
+    // Of several runs each is judged, and what was kept is judged anew without a run.
+    let line = "run randread-4k-qd32 --drive bench-4g --limit 20000 --job iodepth=1,64 --out kept";
+    let first = run(line, "read: p50=100us");
+    assert_eq!(first.code, 3, "{}", first.err);
+    assert!(
+        first.out.contains("iodepth=64") && first.out.contains("1 of 2 pass, 1 fail"),
+        "{}",
+        first.out
+    );
+    let again = run(line, "read: p50=10ms").ok();
+    assert!(
+        again.err.contains("2 of 2 runs were there already"),
+        "{}",
+        again.err
+    );
+    let drives = run(
+        "run randread-4k-qd32 --drive bench-4g --limit 5000 --drives 2",
+        "read: max=1us",
+    );
+    assert!(
+        drives.code == 3 && drives.out.contains("2 fail"),
+        "{}",
+        drives.out
+    );
+    let err = run("run randread-4k-qd1", "read: p98=1ms").fails(2);
+    assert!(err.contains("`p98` is none of p50, p90"), "{err}");
+}
+
+/// MQSim's XML as a job and a drive.
+#[test]
+fn sequence_xml_of_mqsim_runs() {
+    let flow = |reads: &str| {
+        format!(
+            "<IO_Flow_Parameter_Set_Synthetic><Working_Set_Percentage>50</Working_Set_Percentage>\
+         <Synthetic_Generator_Type>QUEUE_DEPTH</Synthetic_Generator_Type><Read_Percentage>{reads}</Read_Percentage>\
+         <Address_Distribution>RANDOM_UNIFORM</Address_Distribution><Request_Size_Distribution>FIXED</Request_Size_Distribution>\
+         <Average_Request_Size>8</Average_Request_Size><Seed>7</Seed><Average_No_of_Reqs_in_Queue>16</Average_No_of_Reqs_in_Queue>\
+         <Stop_Time>20000000</Stop_Time></IO_Flow_Parameter_Set_Synthetic>"
+        )
+    };
+    let workload = format!(
+        "<?xml version=\"1.0\" encoding=\"us-ascii\"?>\n<MQSim_IO_Scenarios>\n<IO_Scenario>{}{}</IO_Scenario>\n<IO_Scenario>\n\
+         <IO_Flow_Parameter_Set_Trace_Based><File_Path>traces\\a.trace</File_Path><Time_Unit>NANOSECOND</Time_Unit>\
+         </IO_Flow_Parameter_Set_Trace_Based></IO_Scenario></MQSim_IO_Scenarios>",
+        flow("100"),
+        flow("70")
+    );
+    let device = [
+        ("Flash_Channel_Count", "4"),
+        ("Chip_No_Per_Channel", "2"),
+        ("Channel_Transfer_Rate", "333"),
+        ("Overprovisioning_Ratio", "0.15"),
+        ("GC_Block_Selection_Policy", "RGA"),
+        ("Static_Wearleveling_Enabled", "true"),
+    ];
+    let flash = [
+        ("Flash_Technology", "MLC"),
+        ("CMD_Suspension_Support", "ERASE"),
+        ("Page_Read_Latency_LSB", "60000"),
+        ("Page_Read_Latency_MSB", "90000"),
+        ("Page_Program_Latency_LSB", "700000"),
+        ("Page_Program_Latency_MSB", "800000"),
+        ("Block_Erase_Latency", "3800000"),
+        ("Block_PE_Cycles_Limit", "5000"),
+        ("Die_No_Per_Chip", "2"),
+        ("Plane_No_Per_Die", "2"),
+        ("Block_No_Per_Plane", "64"),
+        ("Page_No_Per_Block", "128"),
+        ("Page_Capacity", "8192"),
+    ];
+    let rows = |of: &[(&str, &str)]| {
+        of.iter()
+            .map(|(n, v)| format!("<{n}>{v}</{n}>\n"))
+            .collect::<String>()
+    };
+    let device = format!(
+        "<?xml version=\"1.0\"?>\n<Execution_Parameter_Set>\n<Device_Parameter_Set>\n{}<Flash_Parameter_Set>\n{}</Flash_Parameter_Set>\n\
+         </Device_Parameter_Set></Execution_Parameter_Set>",
+        rows(&device),
+        rows(&flash)
+    );
+    let folder = Folder::new("mqsim")
+        .with("workload.xml", &workload)
+        .with("ssdconfig.xml", &device);
+    fs::create_dir(folder.0.join("traces")).unwrap();
+    fs::write(
+        folder.0.join("traces/a.trace"),
+        "0 0 2640 16 0\n900 0 99072 8 1\n",
+    )
+    .unwrap();
+    let json = folder
+        .run("run workload.xml#1 --drive ssdconfig.xml --json")
+        .json();
+    let profile = &json["firstread"]["config"]["profile"];
+    for (key, value) in [
+        ("geometry.channels", "4"),
+        ("chip.modes.slc.erase", "3800000 ns"),
+        ("schemes.gc_victim", "d-choices"),
+        ("schemes.suspend", "erase"),
+        ("schemes.wear", "static"),
+    ] {
+        let given = profile[key]
+            .as_str()
+            .unwrap_or_else(|| panic!("{key}: {profile}"));
+        assert_eq!(given.replace("3.8 ms", "3800000 ns"), value, "{key}");
+    }
+    // 75 us is the mean of the page types.
+    let fastest = json["jobs"][0]["read"]["clat_ns"]["min"].as_u64().unwrap();
+    assert!((75_000..110_000).contains(&fastest), "{fastest}");
+    assert_eq!(json["jobs"].as_array().unwrap().len(), 2);
+    let json = folder
+        .run("run workload.xml#2 --drive ssdconfig.xml --json")
+        .json();
+    let of = |of: &str| json["jobs"][0][of]["total_ios"].as_u64();
+    assert_eq!((of("read"), of("write")), (Some(1), Some(1)));
+    let err = folder
+        .run("run workload.xml --drive ssdconfig.xml")
+        .fails(1);
+    assert!(
+        err.contains("workload.xml: it has 2 scenarios") && err.contains("workload.xml#1"),
+        "{err}"
+    );
+    let broken = device.replace("RGA", "BEST");
+    fs::write(folder.0.join("ssdconfig.xml"), broken).unwrap();
+    let err = folder
+        .run("run randread-4k-qd1 --drive ssdconfig.xml")
+        .fails(1);
+    assert!(
+        err.contains(
+            "ssdconfig.xml: line 8: <GC_Block_Selection_Policy> is `BEST`: expected GREEDY"
+        ),
+        "{err}"
+    );
+}

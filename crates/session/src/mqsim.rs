@@ -1,0 +1,579 @@
+//! MQSim's XML: a workload as a job file or a trace, and a device as a drive of this project.
+//!
+//! What has no counterpart here and would change the load is an error that names the element and its line. What a device has
+//! besides (data cache, mapping cache, priorities) is listed in `docs/mqsim.md`.
+
+use std::fmt::Write;
+
+use roxmltree::{Document, Node};
+use thiserror::Error;
+
+/// Why a file of MQSim cannot be used.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[allow(missing_docs, reason = "an error's message says what its values are")]
+pub enum MqsimError {
+    /// It is no XML.
+    #[error("{0}")]
+    Xml(String),
+    /// An element is not there. Holds its name and where it should be.
+    #[error("line {line}: <{within}> has no <{name}>")]
+    Missing {
+        line: u32,
+        within: String,
+        name: &'static str,
+    },
+    /// The text of an element is not what it should be.
+    #[error("line {line}: <{name}> is `{given}`: {why}")]
+    Value {
+        line: u32,
+        name: String,
+        given: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Scenarios are run one by one, each on a drive of its own.
+    #[error("it has {0} scenarios, each for a drive of its own: name one, as in {1}#1")]
+    Scenarios(usize, String),
+    /// There is no such scenario.
+    #[error("it has {have} scenarios, and no scenario {wanted}")]
+    NoScenario { have: usize, wanted: usize },
+    /// A scenario has traces beside other flows.
+    #[error("line {0}: a trace beside other flows: each of them is a workload of its own")]
+    Mixed(u32),
+}
+
+/// A workload of MQSim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scenario {
+    /// The text of a fio job file.
+    Jobs(String),
+    /// A trace.
+    Trace {
+        /// Its path, from the folder of the file.
+        file: String,
+        /// Its format here.
+        format: &'static str,
+    },
+}
+
+/// The root of a workload, and that of a device.
+const WORKLOAD: &str = "MQSim_IO_Scenarios";
+const DEVICE: &str = "Execution_Parameter_Set";
+
+/// Whether `text` begins as a workload of MQSim.
+pub fn is_workload(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('<')
+        && text.contains(WORKLOAD)
+}
+
+/// Whether `text` begins as a device of MQSim.
+pub fn is_device(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('<')
+        && text.contains(DEVICE)
+}
+
+/// An element and what is asked of it.
+#[derive(Clone, Copy)]
+struct Element<'a, 'input> {
+    node: Node<'a, 'input>,
+}
+
+fn parsed(text: &str) -> Result<Document<'_>, MqsimError> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    Document::parse(text).map_err(|error| MqsimError::Xml(error.to_string()))
+}
+
+impl<'a, 'input> Element<'a, 'input> {
+    fn line(self) -> u32 {
+        let place = self.node.document().text_pos_at(self.node.range().start);
+        place.row
+    }
+
+    fn named(self, name: &str) -> impl Iterator<Item = Element<'a, 'input>> + use<'a, 'input> {
+        let name = name.to_owned();
+        let all = self.node.descendants();
+        all.filter(move |node| node.has_tag_name(name.as_str()))
+            .map(|node| Element { node })
+    }
+
+    fn find(self, name: &'static str) -> Option<Element<'a, 'input>> {
+        self.named(name).next()
+    }
+
+    fn get(self, name: &'static str) -> Result<Element<'a, 'input>, MqsimError> {
+        self.find(name).ok_or_else(|| MqsimError::Missing {
+            line: self.line(),
+            within: self.node.tag_name().name().to_owned(),
+            name,
+        })
+    }
+
+    fn text(self) -> &'a str {
+        self.node.text().unwrap_or("").trim()
+    }
+
+    fn wrong(self, why: impl Into<String>) -> MqsimError {
+        MqsimError::Value {
+            line: self.line(),
+            name: self.node.tag_name().name().to_owned(),
+            given: self.text().to_owned(),
+            why: why.into(),
+        }
+    }
+
+    fn number<T: std::str::FromStr>(self, name: &'static str) -> Result<T, MqsimError> {
+        let element = self.get(name)?;
+        let number = element.text().parse::<T>();
+        number.map_err(|_| element.wrong("expected a number"))
+    }
+
+    /// The same, or `default` where the element is not there.
+    fn number_or<T: std::str::FromStr>(
+        self,
+        name: &'static str,
+        default: T,
+    ) -> Result<T, MqsimError> {
+        match self.find(name) {
+            Some(_) => self.number(name),
+            None => Ok(default),
+        }
+    }
+}
+
+/// Scenario `number` of the workload `text` in the file called `file`, the first being 1; the only one where none is named.
+///
+/// # Errors
+/// [`MqsimError`] where it is none, or something in it has no counterpart.
+pub fn workload(text: &str, file: &str, number: Option<usize>) -> Result<Scenario, MqsimError> {
+    let document = parsed(text)?;
+    let root = Element {
+        node: document.root_element(),
+    };
+    let scenarios: Vec<Element<'_, '_>> = root.named("IO_Scenario").collect();
+    let scenario = match (number, &scenarios[..]) {
+        (None, [one]) => *one,
+        (None, []) => root.get("IO_Scenario")?,
+        (None, several) => {
+            return Err(MqsimError::Scenarios(several.len(), file.to_owned()));
+        }
+        (Some(wanted), all) => {
+            let found = wanted.checked_sub(1).and_then(|i| all.get(i));
+            *found.ok_or(MqsimError::NoScenario {
+                have: all.len(),
+                wanted,
+            })?
+        }
+    };
+    let mut traces = scenario.named("IO_Flow_Parameter_Set_Trace_Based");
+    let flows: Vec<Element<'_, '_>> = scenario.named("IO_Flow_Parameter_Set_Synthetic").collect();
+    match (traces.next(), traces.next()) {
+        (Some(trace), None) if flows.is_empty() => of_trace(trace),
+        (Some(trace), _) => Err(MqsimError::Mixed(trace.line())),
+        (None, _) if flows.is_empty() => Err(MqsimError::Missing {
+            line: scenario.line(),
+            within: "IO_Scenario".into(),
+            name: "IO_Flow_Parameter_Set_Synthetic",
+        }),
+        (None, _) => {
+            let mut text = String::from("[global]\nnorandommap\n");
+            for (i, flow) in flows.into_iter().enumerate() {
+                text += &of_flow(flow, i + 1)?;
+            }
+            Ok(Scenario::Jobs(text))
+        }
+    }
+}
+
+fn of_trace(trace: Element<'_, '_>) -> Result<Scenario, MqsimError> {
+    for (name, plain, instead) in [
+        (
+            "Percentage_To_Be_Executed",
+            100,
+            "expected 100; give a limit of requests instead",
+        ),
+        ("Relay_Count", 1, "expected 1; a trace is run once"),
+    ] {
+        if trace.number_or(name, plain)? != plain {
+            return Err(trace.get(name)?.wrong(instead));
+        }
+    }
+    let format = match trace.find("Time_Unit").map(|unit| (unit, unit.text())) {
+        None | Some((_, "NANOSECOND")) => "mqsim",
+        Some((_, "MICROSECOND")) => "ssdsim-us",
+        Some((unit, _)) => return Err(unit.wrong("expected NANOSECOND or MICROSECOND")),
+    };
+    Ok(Scenario::Trace {
+        file: trace.get("File_Path")?.text().replace('\\', "/"),
+        format,
+    })
+}
+
+/// A section of a job file: flow `number` of a scenario.
+fn of_flow(flow: Element<'_, '_>, number: usize) -> Result<String, MqsimError> {
+    let reads: u64 = flow.number("Read_Percentage")?;
+    let distribution = flow.get("Address_Distribution")?;
+    let is_random = match distribution.text() {
+        "STREAMING" => false,
+        "RANDOM_UNIFORM" | "UNIFORM_RANDOM" | "RANDOM_HOTCOLD" => true,
+        _ => {
+            let why = "expected STREAMING, RANDOM_UNIFORM or RANDOM_HOTCOLD";
+            return Err(distribution.wrong(why));
+        }
+    };
+    let rw = match (reads, is_random) {
+        (100, false) => "read",
+        (0, false) => "write",
+        (_, false) => "rw",
+        (100, true) => "randread",
+        (0, true) => "randwrite",
+        (_, true) => "randrw",
+    };
+    let sizes = flow.get("Request_Size_Distribution")?;
+    if sizes.text() != "FIXED" {
+        return Err(sizes.wrong("expected FIXED: fio has no such distribution of sizes"));
+    }
+    let sectors: u64 = flow.number("Average_Request_Size")?;
+    let mut text = format!(
+        "[flow-{number}]\nrw={rw}\nbs={}\n",
+        sectors.saturating_mul(512)
+    );
+    let mut add = |line: String| {
+        let _ = writeln!(text, "{line}");
+    };
+    if !matches!(reads, 0 | 100) {
+        add(format!("rwmixread={reads}"));
+    }
+    if distribution.text() == "RANDOM_HOTCOLD" {
+        let hot: u64 = flow.number("Percentage_of_Hot_Region")?;
+        if !(1..=99).contains(&hot) {
+            return Err(flow
+                .get("Percentage_of_Hot_Region")?
+                .wrong("expected 1 to 99"));
+        }
+        // So many percent of the requests go to the rest: MQSim's rule.
+        add(format!(
+            "random_distribution=zoned:{}/{hot}:{hot}/{}",
+            100 - hot,
+            100 - hot
+        ));
+    }
+    let share: u64 = flow.number_or("Working_Set_Percentage", 100)?;
+    add(format!("size={share}%"));
+    let generator = flow.get("Synthetic_Generator_Type")?;
+    match generator.text() {
+        "QUEUE_DEPTH" => {
+            let depth: u64 = flow.number("Average_No_of_Reqs_in_Queue")?;
+            add(format!("iodepth={depth}"));
+        }
+        "BANDWIDTH" => {
+            let rate: u64 = flow.number("Bandwidth")?;
+            let of = |percent: u64| (rate * percent / 100).max(1);
+            add(match reads {
+                0 | 100 => format!("rate={rate}"),
+                _ => format!("rate={},{}", of(reads), of(100 - reads)),
+            });
+            add("rate_process=poisson\niodepth=1024".into());
+        }
+        _ => return Err(generator.wrong("expected QUEUE_DEPTH or BANDWIDTH")),
+    }
+    add(format!("randseed={}", flow.number_or("Seed", 0u64)?));
+    let requests: u64 = flow.number_or("Total_Requests_To_Generate", 0)?;
+    let stop_ns: u64 = flow.number_or("Stop_Time", 0)?;
+    match (requests, stop_ns) {
+        (0, 0) => {}
+        (0, ns) => add(format!("time_based\nruntime={}us", (ns / 1_000).max(1))),
+        (n, _) => add(format!("number_ios={n}\nloops=1000000")),
+    }
+    Ok(text)
+}
+
+/// A device as profiles of this project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Name of the chip's profile.
+    pub chip_name: String,
+    pub chip: String,
+    pub drive: String,
+}
+
+/// The device in `text`, whose file is called `file`: a drive of constant latencies.
+///
+/// # Errors
+/// [`MqsimError`] where it is none, or something in it has no counterpart.
+pub fn device(text: &str, file: &str) -> Result<Device, MqsimError> {
+    let document = parsed(text)?;
+    let root = Element {
+        node: document.root_element(),
+    };
+    let stem = std::path::Path::new(file).file_stem();
+    let stem = stem.map_or("mqsim".into(), |stem| {
+        stem.to_string_lossy().replace('"', "_")
+    });
+    let named = |of: &str| format!("{stem}.xml, {of}");
+    let flash = root.get("Flash_Parameter_Set")?;
+    let types: &[(&'static str, &'static str)] = match flash.get("Flash_Technology")?.text() {
+        "SLC" => &[("Page_Read_Latency_LSB", "Page_Program_Latency_LSB")],
+        "MLC" => &[
+            ("Page_Read_Latency_LSB", "Page_Program_Latency_LSB"),
+            ("Page_Read_Latency_MSB", "Page_Program_Latency_MSB"),
+        ],
+        "TLC" => &[
+            ("Page_Read_Latency_LSB", "Page_Program_Latency_LSB"),
+            ("Page_Read_Latency_CSB", "Page_Program_Latency_CSB"),
+            ("Page_Read_Latency_MSB", "Page_Program_Latency_MSB"),
+        ],
+        _ => {
+            return Err(flash
+                .get("Flash_Technology")?
+                .wrong("expected SLC, MLC or TLC"));
+        }
+    };
+    // A drive of constant latencies has one of each: the mean over page types.
+    let mean = |of: fn(&(&'static str, &'static str)) -> &'static str| -> Result<u64, MqsimError> {
+        let each = types.iter().map(|row| flash.number::<u64>(of(row)));
+        let sum = each.sum::<Result<u64, MqsimError>>()?;
+        Ok(sum / types.len() as u64)
+    };
+    let (read_ns, program_ns) = (mean(|row| row.0)?, mean(|row| row.1)?);
+    let third = read_ns / 3;
+    let pages: u64 = flash.number("Page_No_Per_Block")?;
+    let rate: u64 = root.number("Channel_Transfer_Rate")?;
+    let chip_name = format!("{stem}-chip");
+    let latencies = named("mean of the page types' latencies");
+    let chip = format!(
+        "based_on = \"constant-256p\"\nname = \"{chip_name}\"\nsummary = \"Constant latencies, from {stem}.xml of MQSim\"\n\
+         [array]\nlayers = {{ value = {pages}, source = \"{}\" }}\n\
+         [timing]\nio = {{ value = \"{rate} MT/s\", source = \"{}\" }}\n\
+         [modes.slc]\nendurance = {{ value = \"{} P/E\", source = \"{}\" }}\n\
+         program = {{ value = [\"{program_ns} ns\"], source = \"{latencies}\" }}\n\
+         erase = {{ value = \"{} ns\", source = \"{}\" }}\n\
+         [modes.slc.sense]\npre = {{ value = \"{} ns\", source = \"{latencies}: a third\" }}\n\
+         eval = {{ value = \"{third} ns\", source = \"as pre\" }}\ndisch = {{ value = \"{third} ns\", source = \"as pre\" }}\n",
+        named("Page_No_Per_Block"),
+        named("Channel_Transfer_Rate"),
+        flash.number_or("Block_PE_Cycles_Limit", 10_000u64)?,
+        named("Block_PE_Cycles_Limit"),
+        flash.number::<u64>("Block_Erase_Latency")?,
+        named("Block_Erase_Latency"),
+        read_ns - 2 * third,
+    );
+    let geometry = [
+        ("channels", "Flash_Channel_Count", root),
+        ("chips_per_channel", "Chip_No_Per_Channel", root),
+        ("dies_per_chip", "Die_No_Per_Chip", flash),
+        ("planes", "Plane_No_Per_Die", flash),
+        ("blocks_per_plane", "Block_No_Per_Plane", flash),
+    ];
+    let page: u64 = flash.number("Page_Capacity")?;
+    let mut bytes = page.saturating_mul(pages);
+    let mut rows = String::new();
+    for (key, name, within) in geometry {
+        let n: u64 = within.number(name)?;
+        bytes = bytes.saturating_mul(n);
+        let _ = writeln!(
+            rows,
+            "{key} = {{ value = {n}, source = \"{}\" }}",
+            named(name)
+        );
+    }
+    let spare = root.get("Overprovisioning_Ratio")?;
+    let ratio: f64 = root.number("Overprovisioning_Ratio")?;
+    if !(0.0..1.0).contains(&ratio) {
+        return Err(spare.wrong("expected a share from 0 to below 1"));
+    }
+    // Whole mapping units of 4 KiB.
+    let capacity = (bytes as f64 * (1.0 - ratio)) as u64 / 4096 * 4096;
+    let scheme = |name: &'static str, rows: &[(&str, &'static str)]| match root.find(name) {
+        None => Ok(None),
+        Some(element) => {
+            let row = rows.iter().find(|row| row.0 == element.text());
+            let known: Vec<&str> = rows.iter().map(|row| row.0).collect();
+            let row = row.ok_or_else(|| element.wrong(format!("expected {}", known.join(", "))));
+            row.map(|row| Some(row.1))
+        }
+    };
+    let victim = scheme(
+        "GC_Block_Selection_Policy",
+        &[
+            ("GREEDY", "greedy"),
+            ("RGA", "d-choices"),
+            ("RANDOM", "random"),
+            ("RANDOM_P", "random"),
+            ("RANDOM_PP", "random"),
+            ("FIFO", "fifo"),
+        ],
+    )?;
+    let suspend = scheme(
+        "CMD_Suspension_Support",
+        &[
+            ("NONE", "none"),
+            ("ERASE", "erase"),
+            ("PROGRAM", "program-erase"),
+            ("PROGRAM_ERASE", "program-erase"),
+        ],
+    )?;
+    let wear = scheme(
+        "Static_Wearleveling_Enabled",
+        &[("true", "static"), ("false", "none")],
+    )?;
+    let schemes = [
+        ("gc_victim", victim, "GC_Block_Selection_Policy"),
+        ("suspend", suspend, "CMD_Suspension_Support"),
+        ("wear", wear, "Static_Wearleveling_Enabled"),
+    ];
+    let mut chosen = String::new();
+    for (axis, scheme, name) in schemes {
+        if let Some(scheme) = scheme {
+            let source = named(name);
+            let _ = writeln!(
+                chosen,
+                "{axis} = {{ value = \"{scheme}\", source = \"{source}\" }}"
+            );
+        }
+    }
+    let drive = format!(
+        "based_on = \"bench-512g\"\nname = \"{stem}\"\nsummary = \"Constant latencies, from {stem}.xml of MQSim\"\n\
+         chip = \"{chip_name}\"\ncapacity = {{ value = \"{capacity} B\", source = \"{}\" }}\n\
+         [geometry]\n{rows}page = {{ value = \"{page} B\", source = \"{}\" }}\n\
+         [channel]\nrate = {{ value = \"{rate} MT/s\", source = \"{}\" }}\n\
+         [schemes]\n{chosen}",
+        named("Overprovisioning_Ratio"),
+        named("Page_Capacity"),
+        named("Channel_Transfer_Rate"),
+    );
+    Ok(Device {
+        chip_name,
+        chip,
+        drive,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flow in MQSim's terms.
+    fn flow(more: &[(&str, &str)]) -> String {
+        let mut all = vec![
+            ("Working_Set_Percentage", "50"),
+            ("Synthetic_Generator_Type", "QUEUE_DEPTH"),
+            ("Read_Percentage", "70"),
+            ("Address_Distribution", "RANDOM_UNIFORM"),
+            ("Percentage_of_Hot_Region", "0"),
+            ("Request_Size_Distribution", "FIXED"),
+            ("Average_Request_Size", "8"),
+            ("Seed", "798"),
+            ("Average_No_of_Reqs_in_Queue", "16"),
+            ("Stop_Time", "10000000"),
+            ("Total_Requests_To_Generate", "0"),
+        ];
+        for (name, value) in more {
+            all.retain(|(other, _)| other != name);
+            all.push((name, value));
+        }
+        let rows: Vec<String> = all
+            .iter()
+            .map(|(n, v)| format!("<{n}>{v}</{n}>\n"))
+            .collect();
+        format!(
+            "<IO_Flow_Parameter_Set_Synthetic>\n{}</IO_Flow_Parameter_Set_Synthetic>",
+            rows.concat()
+        )
+    }
+
+    fn file(scenarios: &[String]) -> String {
+        let each = scenarios
+            .iter()
+            .map(|s| format!("<IO_Scenario>{s}</IO_Scenario>"));
+        format!(
+            "<?xml version=\"1.0\"?>\n<MQSim_IO_Scenarios>{}</MQSim_IO_Scenarios>",
+            each.collect::<String>()
+        )
+    }
+
+    #[test]
+    fn golden_workloads_as_jobs() {
+        let two = file(&[flow(&[])
+            + &flow(&[
+                ("Read_Percentage", "100"),
+                ("Total_Requests_To_Generate", "500"),
+            ])]);
+        assert!(is_workload(&two) && !is_device(&two));
+        let Scenario::Jobs(text) = workload(&two, "w.xml", None).unwrap() else {
+            panic!("no job");
+        };
+        assert_eq!(
+            text,
+            "[global]\nnorandommap\n[flow-1]\nrw=randrw\nbs=4096\nrwmixread=70\nsize=50%\niodepth=16\nrandseed=798\n\
+             time_based\nruntime=10000us\n[flow-2]\nrw=randread\nbs=4096\nsize=50%\niodepth=16\nrandseed=798\n\
+             number_ios=500\nloops=1000000\n"
+        );
+        firstread_workload::fio::parse("w", &text).unwrap();
+        let hot = file(&[flow(&[
+            ("Address_Distribution", "RANDOM_HOTCOLD"),
+            ("Percentage_of_Hot_Region", "20"),
+        ])]);
+        let Scenario::Jobs(text) = workload(&hot, "w.xml", None).unwrap() else {
+            panic!("no job");
+        };
+        assert!(
+            text.contains("random_distribution=zoned:80/20:20/80\n"),
+            "{text}"
+        );
+        firstread_workload::fio::parse("w", &text).unwrap();
+        let trace = "<IO_Flow_Parameter_Set_Trace_Based><File_Path>traces\\a.trace</File_Path>\
+                     <Percentage_To_Be_Executed>100</Percentage_To_Be_Executed><Relay_Count>1</Relay_Count>\
+                     <Time_Unit>NANOSECOND</Time_Unit></IO_Flow_Parameter_Set_Trace_Based>";
+        let both = file(&[flow(&[]), trace.to_owned()]);
+        let of = Scenario::Trace {
+            file: "traces/a.trace".into(),
+            format: "mqsim",
+        };
+        assert_eq!(workload(&both, "w.xml", Some(2)).unwrap(), of);
+        for (text, number, message) in [
+            (
+                both.clone(),
+                None,
+                "it has 2 scenarios, each for a drive of its own: name one, as in w.xml#1",
+            ),
+            (
+                both.clone(),
+                Some(3),
+                "it has 2 scenarios, and no scenario 3",
+            ),
+            (
+                file(&[flow(&[("Read_Percentage", "x")])]),
+                None,
+                "line 13: <Read_Percentage> is `x`: expected a number",
+            ),
+            (
+                file(&[flow(&[("Request_Size_Distribution", "NORMAL")])]),
+                None,
+                "line 13: <Request_Size_Distribution> is `NORMAL`: expected FIXED: fio has no such distribution of sizes",
+            ),
+            (
+                file(&[trace.replace(">1<", ">2<")]),
+                None,
+                "line 2: <Relay_Count> is `2`: expected 1; a trace is run once",
+            ),
+            (
+                file(&[]),
+                None,
+                "line 2: <MQSim_IO_Scenarios> has no <IO_Scenario>",
+            ),
+        ] {
+            assert_eq!(
+                workload(&text, "w.xml", number).unwrap_err().to_string(),
+                message
+            );
+        }
+        assert!(matches!(
+            workload("<MQSim_IO_Scenarios>", "w", None),
+            Err(MqsimError::Xml(_))
+        ));
+    }
+}
