@@ -2,7 +2,10 @@
 //!
 //! The first build counts which ways its code goes while it runs a part of the benchmarks; the second
 //! is laid out by these counts (profile-guided optimization). It computes the same: of a branch it only
-//! knows which way is the usual one. What no benchmark uses (soft senses, caches, several queues) is laid
+//! knows which way is the usual one. The command, its manual pages, completions and licences are also packed into an
+//! archive, for machines without Rust.
+//!
+//! What no benchmark uses (soft senses, caches, several queues) is laid
 //! out as what seldom happens.
 
 use std::env::consts::EXE_SUFFIX;
@@ -57,7 +60,53 @@ pub fn build() -> Result<(), String> {
         }
         println!("{}", to.display());
     }
+    let archive = archive(
+        &folder.join(format!("firstread{EXE_SUFFIX}")),
+        &folder,
+        &host,
+    )?;
+    println!("{}", archive.display());
     Ok(())
+}
+
+/// Packs `binary`, which is the command, with what belongs to it into an archive below `folder`. Its name has the version and
+/// the `host` that it runs on.
+fn archive(binary: &Path, folder: &Path, host: &str) -> Result<PathBuf, String> {
+    const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+    const SHELLS: [(&str, &str); 3] = [
+        ("bash", "firstread.bash"),
+        ("zsh", "_firstread"),
+        ("fish", "firstread.fish"),
+    ];
+    let name = format!("firstread-{}-{host}", env!("CARGO_PKG_VERSION"));
+    let packed = folder.join(&name);
+    let told = |e: std::io::Error| format!("{}: {e}", packed.display());
+    if packed.exists() {
+        fs::remove_dir_all(&packed).map_err(told)?;
+    }
+    fs::create_dir_all(packed.join("completions")).map_err(told)?;
+    let copied = |from: &Path| {
+        let to = packed.join(from.file_name().unwrap_or_default());
+        fs::copy(from, to).map_err(|e| format!("{}: {e}", from.display()))
+    };
+    copied(binary)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for file in BESIDE {
+        copied(&root.join(file))?;
+    }
+    run(Command::new(binary).arg("man").arg(packed.join("man")))?;
+    for (shell, file) in SHELLS {
+        let text = output(Command::new(binary).args(["completions", shell]))?;
+        fs::write(packed.join("completions").join(file), text + "\n").map_err(told)?;
+    }
+    let archive = folder.join(format!("{name}.tar.gz"));
+    run(Command::new("tar")
+        .arg("-czf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(folder)
+        .arg(&name))?;
+    Ok(archive)
 }
 
 /// Moves the line tables of `binary` into a file beside it, where debuggers look for them: `firstread.debug`.
@@ -91,4 +140,35 @@ fn compile(target: &Path, host: &str, how: &str, path: &Path) -> Result<PathBuf,
         .env("CARGO_PROFILE_RELEASE_STRIP", "none")
         .env("CARGO_TARGET_DIR", target))?;
     Ok(target.join(host).join("release"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// The archive has the command, its manual pages, completions and licences, below one folder.
+    #[test]
+    fn sequence_an_archive_has_all_that_belongs_to_the_command() {
+        let folder = std::env::temp_dir().join(format!("firstread-archive-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let binary = folder.join("firstread");
+        let script = "#!/bin/sh\nif [ $1 = man ]; then mkdir -p $2; echo page > $2/firstread.1; else echo $2; fi\n";
+        fs::write(&binary, script).unwrap();
+        fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).unwrap();
+        let packed = archive(&binary, &folder, "a-host").unwrap();
+        let name = format!("firstread-{}-a-host", env!("CARGO_PKG_VERSION"));
+        assert_eq!(packed, folder.join(format!("{name}.tar.gz")));
+        let listed = output(Command::new("tar").arg("-tzf").arg(&packed)).unwrap();
+        for file in [
+            "firstread",
+            "LICENSE-MIT",
+            "man/firstread.1",
+            "completions/_firstread",
+        ] {
+            let file = format!("{name}/{file}");
+            assert!(listed.lines().any(|line| line == file), "{file}: {listed}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

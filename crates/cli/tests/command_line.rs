@@ -414,8 +414,11 @@ fn sequence_compare_without_arguments_is_the_example() {
     }
     assert!(ran.err.contains("next: firstread run"), "{}", ran.err);
     // The sample in the README begins as the command does today; its figures take minutes, and are compared below.
+    let worn = folder
+        .run(&["compare", "--pe-cycles", "2500", "--limit", "200"])
+        .ok();
     assert_eq!(
-        ran.out.lines().next(),
+        worn.out.lines().next(),
         readme_sample().lines().next(),
         "make it anew: cargo run --release -p firstread-cli --example readme"
     );
@@ -433,11 +436,22 @@ fn readme_sample() -> &'static str {
 }
 
 #[test]
-#[ignore = "two million reads on each of four drives"]
+#[ignore = "two million reads, many of them retried"]
 fn golden_the_sample_in_the_readme() {
     let folder = Folder::new("readme");
+    let schemes = "read_levels=factory,frozen,ct-qlc,optimal";
     let ran = folder
-        .run(&["compare", "--drives", "10", "--limit", "200000"])
+        .run(&[
+            "compare",
+            "--scheme",
+            schemes,
+            "--pe-cycles",
+            "2500",
+            "--drives",
+            "5",
+            "--limit",
+            "100000",
+        ])
         .ok();
     assert!(
         ran.out.starts_with(readme_sample()),

@@ -806,3 +806,31 @@ fn sequence_xml_of_mqsim_runs() {
         "{err}"
     );
 }
+
+/// The loads of `examples/acceptance` run as they are, and are judged by the targets that stand in them.
+#[test]
+fn smoke_acceptance_loads_run() {
+    let folder = Folder::new("loads");
+    for (name, text) in [
+        (
+            "search",
+            include_str!("../../../examples/acceptance/search.fio"),
+        ),
+        (
+            "database",
+            include_str!("../../../examples/acceptance/database.fio"),
+        ),
+    ] {
+        fs::write(folder.0.join(format!("{name}.fio")), text).unwrap();
+        let (_, targets) = text.split_once("--accept '").unwrap();
+        let (targets, _) = targets.split_once('\'').unwrap();
+        let mut command = folder.command();
+        command.args(["run", &format!("{name}.fio"), "--var", "DEV=/dev/nvme0n1"]);
+        if text.contains("${RATE}") {
+            command.args(["--var", "RATE=231m"]);
+        }
+        command.args(["--job", "runtime=1", "--accept", targets]);
+        let ran = Ran::from(command.output().unwrap()).ok();
+        assert_eq!(lines(&ran.out, " of 7 pass, 0 fail"), 1, "{}", ran.out);
+    }
+}

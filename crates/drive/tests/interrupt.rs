@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use firstread_drive::{BurnIn, BurnInEnd, DriveState, Ended, Host, RunError};
+use firstread_core::Ns;
+use firstread_drive::{BurnIn, BurnInEnd, DriveState, Ended, Host, RunError, RunStats};
 use firstread_testkit::{drive, profile};
 use firstread_workload::fio;
 
@@ -38,10 +39,11 @@ fn model_a_stopped_run_is_the_beginning_of_the_whole_one() {
     assert_eq!(stats.reports[1].read.count(), 0);
     let limited = run(Some(stats.requests), &|| false, &mut new());
     assert_eq!(limited.ended, Ended::Completed);
-    assert_eq!(limited.all.read.mean_ns(), stats.all.read.mean_ns());
-    assert_eq!(limited.simulated, stats.simulated);
+    let mean = |of: &RunStats| of.reports[0].read.mean_ns();
+    assert_eq!(mean(&limited), mean(&stats));
+    assert_eq!(limited.phases[0].ended, Some(Ns(stats.simulated.0)));
     let after = run(Some(100), &|| false, &mut stopped);
-    assert_eq!((after.ended, after.requests), (Ended::Completed, 100));
+    assert_eq!((after.ended, after.requests), (Ended::Completed, 2 * 100));
 }
 
 #[test]

@@ -105,15 +105,34 @@ fn sequence_phases_change_the_temperature_in_order() {
     assert_eq!(stats.phases[2].ended, Some(stats.simulated));
 }
 
-/// A limit ends the run: phases that have not begun are not told, and change nothing.
+/// A limit is one of each phase: the next one begins, and each has what was counted in it.
 #[test]
-fn sequence_a_phase_behind_the_limit_does_not_begin() {
+fn sequence_a_limit_is_of_each_phase() {
     let job = format!("[a]\n{READS}[b]\nstonewall\n; firstread: temperature=85\n{READS}");
     let mut drive = drive(profile("ct-qlc", FOUR_DIES), &state(1, 25.0), 1);
     let stats = try_run(&mut drive, &job, 1, Some(100)).unwrap();
-    assert_eq!(stats.phases.len(), 1);
-    assert_eq!(stats.phases[0].requests, 100);
-    assert_eq!(drive.temperature_c(drive.now()), 25.0);
+    assert_eq!((stats.phases.len(), stats.groups.len()), (2, 2));
+    for (phase, group) in stats.phases.iter().zip(&stats.groups) {
+        assert_eq!((phase.requests, phase.reached_limit), (100, true));
+        assert_eq!((group.all.read.count(), &group.jobs), (100, &phase.jobs));
+    }
+    let pages = |of: &firstread_firmware::observe::Counters| of.retries.iter().sum::<u64>();
+    let of_groups: u64 = stats.groups.iter().map(|g| pages(&g.counters)).sum();
+    assert!(pages(&stats.groups[0].counters) > 0);
+    assert_eq!(of_groups, pages(&stats.counters));
+    assert_eq!(drive.temperature_c(drive.now()), 85.0);
+}
+
+/// A limit counts what is measured: not what a ramp issues. A job of which nothing was measured is named.
+#[test]
+fn sequence_a_limit_counts_what_is_measured() {
+    let job = format!("[a]\nramp_time=1ms\n{READS}[b]\nstartdelay=1\n{READS}");
+    let mut drive = drive(profile("ct-qlc", FOUR_DIES), &state(1, 25.0), 1);
+    let stats = try_run(&mut drive, &job, 1, Some(50)).unwrap();
+    assert_eq!(stats.all.read.count(), 50);
+    assert!(stats.requests > 50, "{}", stats.requests);
+    assert_eq!(stats.unmeasured, ["b"]);
+    assert!(stats.groups.is_empty(), "one group is the run");
 }
 
 #[test]

@@ -170,6 +170,8 @@ pub struct Document {
     pub(super) root: Vec<Entry>,
 }
 
+/// The key of what a profile is, in a line.
+const SUMMARY: &str = "summary";
 /// Limit of the chain of `based_on`. A longer chain is a cycle.
 const MAX_BASES: usize = 8;
 
@@ -205,6 +207,15 @@ impl Document {
                 return Err(fail("profiles are based on each other in a circle".into()).into());
             }
             let (label, text) = library.find(kind, base_name).map_err(|p| fail(p.message))?;
+            // What the base is, this is not: its summary would be untrue of what differs.
+            if !document.root.iter().any(|e| e.key == SUMMARY) {
+                document.root.push(Entry {
+                    key: SUMMARY.into(),
+                    place: base.place,
+                    node: Node::Text(format!("{base_name} with changes of its own")),
+                    used: Cell::new(false),
+                });
+            }
             let base = Document::parse(&label, text)?;
             document.rebase(base);
         }

@@ -168,6 +168,22 @@ fn resolved(drive: &DriveProfile) -> String {
     format!("{drive:?}")
 }
 
+/// A profile that says nothing of itself has not the summary of its base, which would be untrue of it.
+#[test]
+fn sequence_a_profile_has_a_summary_of_its_own() {
+    let summary = |text: &str| {
+        let mut library = Library::new();
+        library.add(Kind::Drive, "mine.toml", text);
+        load_drive(&library, "mine.toml", &[], AXES)
+            .unwrap()
+            .summary
+    };
+    let text = "based_on = \"bench-4g\"\nname = \"mine\"\n";
+    assert_eq!(summary(text), "bench-4g with changes of its own");
+    let told = format!("{text}summary = \"What it is\"\n");
+    assert_eq!(summary(&told), "What it is");
+}
+
 #[test]
 fn smoke_every_shipped_chip_loads() {
     for (name, _) in CHIPS {
