@@ -47,6 +47,8 @@ pub struct DriveConfig {
     pub read_cache_slots: u32,
     /// Pages of the map in memory; 0 for all of the map.
     pub map_cache_pages: u32,
+    /// Pages in the journal of trims and losses at most.
+    pub most_journal_pages: u64,
     /// Whether planes of a die read independently.
     pub independent_planes: bool,
     /// Commands in flight at most.
@@ -184,6 +186,7 @@ impl DriveConfig {
             write_cache: WriteCache::default(),
             read_cache_slots: 20,
             map_cache_pages: 0,
+            most_journal_pages: u64::MAX,
             independent_planes: false,
             queue_depth: 16,
             max_wait_ns: 20_000,
@@ -308,6 +311,7 @@ impl DriveConfig {
             cycle_damage: firstread_core::CycleDamage::ALIKE,
             capacity_slots: self.capacity_slots,
             least_spare_slots: 0,
+            most_journal_pages: self.most_journal_pages,
             max_commands: self.queue_depth,
             max_reads: READS,
             independent_planes: self.independent_planes,

@@ -5,13 +5,13 @@ use firstread_core::{CommandId, HostCommand, HostOp, Ns, Status, Stream, Superbl
 use firstread_firmware::format::{SectionId, bytes_up_to};
 use firstread_firmware::ftl::{Recovering, Recovery};
 use firstread_firmware::observe::SuperblockUse;
-use firstread_firmware::{Firmware, WriteCache};
+use firstread_firmware::{Firmware, Keeper, WriteCache};
 
 use super::bug::{Bug, NoBug};
 use super::config::{ConfigError, DriveConfig};
 use super::faults::{Cut, Faults, PowerCuts};
 use super::flash::Flash;
-use super::memory::Memory;
+use super::memory::{Memory, Survives};
 use super::model::Model;
 use super::platform::Platform;
 use super::violation::Violation;
@@ -20,6 +20,8 @@ use super::violation::Violation;
 const STEP: Ns = Ns(100);
 /// How long the power is off.
 const POWER_OFF: Ns = Ns(1_000);
+/// What has changed is kept in memory that survives after every so many events, and whenever the firmware is stopped.
+const KEEP_EVERY: u64 = 8;
 /// Events after which a drive without a command that ends is said never to come to rest.
 const EVENTS_AT_MOST: u64 = 4_000_000;
 
@@ -52,6 +54,10 @@ pub struct PowerCutCounts {
     pub lost_slots: u64,
     /// Cuts at which the capacitors failed before the dump was whole.
     pub short_dumps: u64,
+    /// Cuts that were none: the firmware was stopped, and its memory survived.
+    pub stopped: u64,
+    /// Those that fell into a step of the firmware.
+    pub stopped_in_a_step: u64,
 }
 
 /// A drive and its flash. Time passes in steps of 100 ns, an operation of the flash each; which one ends, chance draws.
@@ -77,17 +83,23 @@ pub struct FaultyDrive {
     pub firmware: Firmware<Memory>,
     /// Its flash and its host.
     pub platform: Platform,
-    config: DriveConfig,
-    seed: u64,
-    now: Ns,
+    pub(crate) config: DriveConfig,
+    pub(crate) seed: u64,
+    pub(crate) now: Ns,
     events: u64,
     power: PowerCuts,
     power_draws: Stream,
     /// A power cut that follows another one: the event before which it is due.
     again_at: Option<u64>,
-    power_cuts: PowerCutCounts,
+    pub(crate) power_cuts: PowerCutCounts,
     /// Counts the allocations of this thread.
-    allocations: Option<fn() -> u64>,
+    pub(crate) allocations: Option<fn() -> u64>,
+    /// Whether the firmware is stopped at some of the power cuts, and its memory survives.
+    pub(crate) is_stopped: bool,
+    /// That memory.
+    pub(crate) keeper: Option<Keeper<Survives>>,
+    /// Allocations while it was written.
+    pub(crate) kept_allocations: u64,
 }
 
 impl FaultyDrive {
@@ -124,7 +136,10 @@ impl FaultyDrive {
             seed,
         );
         let slot_bytes = config.geometry.slot_bytes;
-        let model = Model::new(slot_bytes, config.filled_slots, config.write_cache);
+        let mut model = Model::new(slot_bytes, config.filled_slots, config.write_cache);
+        if config.most_journal_pages < config.capacity_slots {
+            model.leave_trims();
+        }
         let buffers = firmware.buffer_slots();
         let bug = Box::new(bug);
         let platform = Platform::new(flash, model, buffers, config.capacity_slots, bug);
@@ -140,8 +155,13 @@ impl FaultyDrive {
             again_at: None,
             power_cuts: PowerCutCounts::default(),
             allocations: None,
+            is_stopped: false,
+            keeper: None,
+            kept_allocations: 0,
         };
         drive.fill();
+        drive.is_stopped = faults.power_cuts.permille > 0;
+        drive.start_keeping();
         Ok(drive)
     }
 
@@ -188,7 +208,11 @@ impl FaultyDrive {
         self.allocations = Some(count);
     }
 
+    /// A call of the firmware has returned. What it has changed is kept after some of the calls, so that changes pile up.
     fn checked(&mut self) -> Result<(), Violation> {
+        if self.events.is_multiple_of(KEEP_EVERY) {
+            self.keep();
+        }
         self.platform.take_violation().map_or(Ok(()), Err)
     }
 
@@ -230,7 +254,7 @@ impl FaultyDrive {
         }
         self.platform.set_now(self.now);
         let events = self.platform.end_one();
-        self.checked()?;
+        self.platform.take_violation().map_or(Ok(()), Err)?;
         for (i, event) in events.iter().enumerate() {
             self.events += 1;
             if let Some(event) = self.platform.passes(*event) {
@@ -284,7 +308,14 @@ impl FaultyDrive {
                 _ => self.again_at = Some(self.events + 1 + s.at(2).below(8)),
             }
         }
-        self.power_cuts(in_recovery)?;
+        let is_stopped = self.keeper.is_some() && self.power_cuts.cuts % 3 == 2;
+        let memory = is_stopped.then(|| self.stop()).flatten();
+        if let Some(memory) = memory {
+            self.compare_with_dump(&memory)?;
+            self.goes_on_from(Saved::Kept(memory), in_recovery)?;
+        } else {
+            self.power_cuts(in_recovery)?;
+        }
         self.audit()
     }
 
@@ -406,14 +437,31 @@ impl FaultyDrive {
     /// # Errors
     /// The first violation that came of it.
     pub fn power_cuts(&mut self, cut_after: Option<u32>) -> Result<(Recovery, u32), Violation> {
+        self.goes_on_from(Saved::Nothing, cut_after)
+    }
+
+    /// The firmware is gone. A new one goes on from what was `saved`: a dump is yet to be written if there is nothing.
+    fn goes_on_from(
+        &mut self,
+        saved: Saved,
+        cut_after: Option<u32>,
+    ) -> Result<(Recovery, u32), Violation> {
         let lost = self.platform.power_cut();
         self.now += POWER_OFF;
         self.platform.set_now(self.now);
         let before = self.evacuating();
-        let mut allocated = 0;
-        let (mut dump, cut) = self.dump(&mut allocated);
-        self.shorten(&mut dump);
-        let mut recovering = self.mount(&dump, &mut allocated)?;
+        let mut allocated = std::mem::take(&mut self.kept_allocations);
+        let mut cut = None;
+        let saved = match saved {
+            Saved::Nothing => {
+                let (mut dump, met) = self.dump(&mut allocated);
+                self.shorten(&mut dump);
+                cut = Some(met);
+                Saved::Dump(dump)
+            }
+            saved => saved,
+        };
+        let mut recovering = self.mount_saved(&saved, &mut allocated)?;
         let at_first = self.allocated();
         let mut left = cut_after;
         while left != Some(0)
@@ -426,23 +474,26 @@ impl FaultyDrive {
         let mut recovery = recovering.done();
         allocated += self.allocated() - at_first;
         if left == Some(0) {
-            let again = self.mount(&dump, &mut allocated)?;
+            let again = self.mount_saved(&saved, &mut allocated)?;
             let at_first = self.allocated();
             recovery = self.firmware.go_through(again, &self.platform);
             allocated += self.allocated() - at_first;
         }
-        // What the cut has met is no longer in a dump that was not whole.
-        recovery = Recovery {
-            dumped_slots: recovery.dumped_slots,
-            dump_bytes: recovery.dump_bytes,
-            dumped_bytes: recovery.dumped_bytes,
-            superblocks: recovery.superblocks,
-            mp_pages_read: recovery.mp_pages_read,
-            image_bytes: recovery.image_bytes,
-            wrote_image: recovery.wrote_image,
-            lost_sections: recovery.lost_sections,
-            ..cut
-        };
+        if let Some(cut) = cut {
+            // What the cut has met is no longer in a dump that was not whole.
+            recovery = Recovery {
+                dumped_slots: recovery.dumped_slots,
+                dump_bytes: recovery.dump_bytes,
+                dumped_bytes: recovery.dumped_bytes,
+                superblocks: recovery.superblocks,
+                mp_pages_read: recovery.mp_pages_read,
+                image_bytes: recovery.image_bytes,
+                wrote_image: recovery.wrote_image,
+                lost_sections: recovery.lost_sections,
+                ..cut
+            };
+        }
+        self.power_cuts.stopped += u64::from(cut.is_none());
         self.note(&recovery, left == Some(0), lost);
         if allocated > 0 {
             let allocations = allocated;
@@ -461,6 +512,7 @@ impl FaultyDrive {
             }
         }
         self.firmware.restart(self.now, &mut self.platform);
+        self.start_keeping();
         self.checked()?;
         Ok((recovery, lost))
     }
@@ -526,12 +578,22 @@ impl FaultyDrive {
         self.now += POWER_OFF;
         self.platform.set_now(self.now);
         self.firmware.restart(self.now, &mut self.platform);
+        self.start_keeping();
         self.checked()?;
         Ok(recovery)
     }
 
+    /// A new firmware goes on from what was `saved`.
+    fn mount_saved(&mut self, saved: &Saved, allocated: &mut u64) -> Result<Recovering, Violation> {
+        match saved {
+            Saved::Dump(dump) => self.mount(dump, allocated),
+            Saved::Kept(memory) => self.mount_kept(memory.clone(), allocated),
+            Saved::Nothing => self.mount(&[], allocated),
+        }
+    }
+
     /// What the firmware saves while capacitors power it.
-    fn dump(&mut self, allocated: &mut u64) -> (Vec<u8>, Recovery) {
+    pub(crate) fn dump(&mut self, allocated: &mut u64) -> (Vec<u8>, Recovery) {
         let at_first = self.allocated();
         let cut = self.firmware.cut(&mut self.platform);
         let bytes = self.firmware.dump_bytes(&cut, &self.platform);
@@ -551,7 +613,11 @@ impl FaultyDrive {
     }
 
     /// The firmware is gone but for its dump; a new one mounts the drive.
-    fn mount(&mut self, dump: &[u8], allocated: &mut u64) -> Result<Recovering, Violation> {
+    pub(crate) fn mount(
+        &mut self,
+        dump: &[u8],
+        allocated: &mut u64,
+    ) -> Result<Recovering, Violation> {
         let firmware = firmware(&self.config, self.seed, 0);
         let before = std::mem::replace(&mut self.firmware, firmware);
         self.platform.forget_buffers();
@@ -559,6 +625,8 @@ impl FaultyDrive {
         let flash = before.into_flash();
         let mounted = self.firmware.mount(flash, dump, &mut self.platform);
         *allocated += self.allocated() - at_first;
+        // Power was cut, so this memory has not survived.
+        self.keeper = None;
         mounted.map_err(Violation::DoesNotMount)
     }
 
@@ -647,8 +715,15 @@ impl FaultyDrive {
     }
 }
 
+/// What is left of a firmware.
+enum Saved {
+    Nothing,
+    Dump(Vec<u8>),
+    Kept(Survives),
+}
+
 /// A firmware that knows nothing.
-fn firmware(config: &DriveConfig, seed: u64, filled_slots: u64) -> Firmware<Memory> {
+pub(crate) fn firmware(config: &DriveConfig, seed: u64, filled_slots: u64) -> Firmware<Memory> {
     let g = config.geometry;
     let schemes = config.schemes.build(&config.setup(seed));
     let per_block = g.slots_per_superblock(config.mode);

@@ -74,7 +74,7 @@ struct Counts {
 }
 
 /// A flash with faults. Slots hold their spare area in place of data.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Flash {
     layout: Layout,
     /// What goes wrong from now on.

@@ -34,6 +34,7 @@ mod memory;
 mod model;
 mod platform;
 mod schemes;
+mod stop;
 mod trial;
 mod violation;
 

@@ -1,6 +1,7 @@
 //! The memory of the map's overlay, on a drive that was filled in address order.
 
 use firstread_core::{Arena, InitialContents, Lpn, Ppa, SuperblockId};
+use firstread_firmware::format::KeptMemory;
 
 /// Bytes by which the memory of the overlay grows.
 const STEP_BYTES: usize = 320 << 10;
@@ -58,5 +59,38 @@ impl InitialContents for Memory {
     }
     fn erase(&mut self, block: SuperblockId) {
         self.erased[block.0 as usize] = true;
+    }
+}
+
+/// Memory that survives the firmware. It takes no more bytes once a number of them was written, as if whoever writes had
+/// been stopped.
+#[derive(Clone, Debug)]
+pub(crate) struct Survives {
+    bytes: Vec<u8>,
+    /// Bytes that it still takes.
+    pub(crate) left: usize,
+    /// Bytes that it was to take.
+    pub(crate) written: usize,
+}
+
+impl Survives {
+    pub(crate) fn new(bytes: usize) -> Survives {
+        Survives {
+            bytes: vec![0; bytes],
+            left: usize::MAX,
+            written: 0,
+        }
+    }
+}
+
+impl KeptMemory for Survives {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        let taken = bytes.len().min(self.left);
+        self.bytes[at..][..taken].copy_from_slice(&bytes[..taken]);
+        self.left -= taken;
+        self.written += bytes.len();
     }
 }

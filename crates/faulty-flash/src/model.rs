@@ -64,6 +64,8 @@ pub struct Model {
     slot_bytes: u64,
     filled_slots: u64,
     write_cache: WriteCache,
+    /// Whether a trim may leave data as they are.
+    leaves_trims: bool,
     clock: u64,
     /// The last sequence number given out.
     sequence: u64,
@@ -87,6 +89,7 @@ impl Model {
             slot_bytes: slot_bytes.into(),
             filled_slots,
             write_cache,
+            leaves_trims: false,
             clock: 0,
             sequence: 0,
             pages: BTreeMap::new(),
@@ -348,6 +351,9 @@ impl Model {
                 for lpn in command.offset_bytes.div_ceil(size)..end / size {
                     let last = self.versions(lpn);
                     let last = last.last().expect("a page has a version");
+                    if last.number.is_some() && self.leaves_trims {
+                        continue;
+                    }
                     if last.number.is_some() && last.taken < ended.since {
                         return not_done(command, lpn);
                     }
@@ -360,6 +366,11 @@ impl Model {
                 Ok(())
             }
         }
+    }
+
+    /// From now on a trim may leave data as they are: its journal has a bound.
+    pub(crate) fn leave_trims(&mut self) {
+        self.leaves_trims = true;
     }
 
     /// Pages that `command` touches.

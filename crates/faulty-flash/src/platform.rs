@@ -32,6 +32,8 @@ pub struct Platform {
     capacity_slots: u64,
     bug: Box<dyn Bug>,
     violation: Option<Violation>,
+    /// The buffers before the step in which the firmware is being stopped: nothing that it asks for takes effect.
+    stopping: Option<Vec<Option<Spare>>>,
 }
 
 impl Platform {
@@ -53,6 +55,7 @@ impl Platform {
             capacity_slots,
             bug,
             violation: None,
+            stopping: None,
         }
     }
 
@@ -94,6 +97,27 @@ impl Platform {
         self.model.power_cut()
     }
 
+    /// The firmware is about to be stopped in a step: what it asks for until [`Platform::stopped`] takes no effect.
+    pub(crate) fn stops(&mut self) {
+        self.stopping = Some(self.buffers.clone());
+    }
+
+    /// The firmware was stopped.
+    pub(crate) fn stopped(&mut self) {
+        if let Some(buffers) = self.stopping.take() {
+            self.buffers = buffers;
+        }
+    }
+
+    /// What the buffers hold, so that it can be put back.
+    pub(crate) fn buffers_mut(&mut self) -> &mut Vec<Option<Spare>> {
+        &mut self.buffers
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.is_some()
+    }
+
     /// Power is off: no buffer holds anything.
     pub(crate) fn forget_buffers(&mut self) {
         self.buffers.fill(None);
@@ -132,6 +156,9 @@ impl Platform {
 
 impl Accounting for Platform {
     fn trimmed(&mut self, first: Lpn, pages: u32) {
+        if self.is_stopping() {
+            return;
+        }
         self.model.trim(first, pages);
     }
 }
@@ -140,6 +167,9 @@ impl Ports for Platform {
     type Record = Record;
 
     fn issue(&mut self, op: FlashOp) {
+        if self.is_stopping() {
+            return;
+        }
         let Some(op) = self.bug.issue(op) else {
             return;
         };
@@ -150,12 +180,18 @@ impl Ports for Platform {
         self.check(issued);
     }
     fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf) {
+        if self.is_stopping() {
+            return;
+        }
         for i in 0..slots {
             let taken = self.model.take(id, first + i);
             self.put(buf.slot(i), taken);
         }
     }
     fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, _bytes: u32) {
+        if self.is_stopping() {
+            return;
+        }
         for i in 0..slots {
             let got = self.bug.send(self.buffer(buf.slot(i)));
             let sent = self.model.send(id, first + i, got);
@@ -163,6 +199,9 @@ impl Ports for Platform {
         }
     }
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, _bytes: u32) {
+        if self.is_stopping() {
+            return;
+        }
         for i in 0..slots {
             let got = self.bug.send(None);
             let sent = self.model.send(id, first + i, got);
@@ -188,25 +227,43 @@ impl Ports for Platform {
         self.model.sequence()
     }
     fn replace(&mut self, die: DieId, block: SuperblockId) {
+        if self.is_stopping() {
+            return;
+        }
         self.replaced.push((die, block));
     }
     fn widen(&mut self, tag: Tag, more: u64) -> bool {
+        if self.is_stopping() {
+            return false;
+        }
         self.flash.widen(tag, more)
     }
     fn rebuilt(&mut self, tag: Tag, made: u64) {
+        if self.is_stopping() {
+            return;
+        }
         self.rebuilt += u64::from(made != 0);
         let rebuilt = self.flash.rebuild(tag, made, &mut self.buffers);
         self.check(rebuilt);
     }
     fn map_in(&mut self, page: Lpn, buf: Buf) {
+        if self.is_stopping() {
+            return;
+        }
         let taken = self.model.take_map(page);
         self.put(buf, Some(taken));
     }
     fn map_out(&mut self, page: Lpn, buf: Buf) {
+        if self.is_stopping() {
+            return;
+        }
         let read = self.model.read_map(page, self.buffer(buf));
         self.check(read);
     }
     fn complete(&mut self, command: HostCommand, status: Status, _last: Option<Tag>) {
+        if self.is_stopping() {
+            return;
+        }
         let Some(status) = self.bug.complete(&command, status) else {
             return;
         };

@@ -140,6 +140,12 @@ pub enum Violation {
     /// A drive does not mount from the dump that it has written.
     #[error("the drive does not mount: {0}")]
     DoesNotMount(MountError),
+    /// The state that is kept as it changes is not what a dump has.
+    #[error("section `{section}` of what was kept is not that of a dump")]
+    KeptOther {
+        /// Name of the section.
+        section: &'static str,
+    },
     /// The emergency dump or the recovery allocated memory.
     #[error("an emergency dump or a recovery allocated memory {allocations} times")]
     Allocated { allocations: u64 },

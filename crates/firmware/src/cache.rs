@@ -242,31 +242,35 @@ impl Cache {
         }
     }
 
-    /// Saves the keys of present entries, all of which are marked, or loads them into an empty cache: the oldest first,
-    /// those on probation before those that are protected. Keys are below `keys`.
+    /// Calls `each` with the key of each marked entry that is reserved.
+    pub(crate) fn each_marked_reserved(&self, mut each: impl FnMut(u64)) {
+        let entries = self.entries.iter();
+        entries
+            .filter(|entry| entry.state == EntryState::Pending && entry.mark)
+            .for_each(|entry| each(entry.key));
+    }
+
+    /// Saves the keys of present entries that are marked, or loads them into an empty cache: the oldest first, those on
+    /// probation before those that are protected. Keys are below `keys`.
     pub(crate) fn transfer_marked(&mut self, keys: u64, cursor: &mut Cursor<'_>) {
         for state in [EntryState::Probation, EntryState::Protected] {
-            let List {
-                oldest, mut len, ..
-            } = *self.list(state);
-            let mut e = oldest;
+            let mut len = self.marked_in(state).count() as u32;
             len.transfer(cursor);
-            for _ in 0..len {
-                let mut key = match cursor.is_loading() {
-                    true => 0,
-                    false => self.entries[e as usize].key,
-                };
-                key.transfer(cursor);
-                if key >= keys {
-                    return cursor.fault();
+            if cursor.is_loading() {
+                for _ in 0..len {
+                    let mut key = 0;
+                    key.transfer(cursor);
+                    if key >= keys {
+                        return cursor.fault();
+                    }
+                    self.put_back(key, state, cursor);
+                    if cursor.has_fault() {
+                        return;
+                    }
                 }
-                match cursor.is_loading() {
-                    true => e = self.put_back(key, state, cursor),
-                    false => e = self.entries[e as usize].prev,
-                }
-                if cursor.has_fault() {
-                    return;
-                }
+            } else {
+                self.marked_in(state)
+                    .for_each(|mut key| key.transfer(cursor));
             }
             if cursor.counts_most() && state == EntryState::Probation {
                 (len..self.len()).for_each(|_| 0u64.transfer(cursor));
@@ -274,19 +278,37 @@ impl Cache {
         }
     }
 
-    /// Puts a marked entry of `key` into the list of `state`, as the newest one. Returns the entry.
-    fn put_back(&mut self, key: u64, state: EntryState, cursor: &mut Cursor<'_>) -> u32 {
+    /// Number of marked entries that are present.
+    pub(crate) fn marked(&self) -> u32 {
+        let lists = [EntryState::Probation, EntryState::Protected];
+        lists
+            .map(|state| self.marked_in(state).count())
+            .iter()
+            .sum::<usize>() as u32
+    }
+
+    /// Keys of the marked entries in the list of `state`, the oldest first.
+    fn marked_in(&self, state: EntryState) -> impl Iterator<Item = u64> {
+        let of = |e: u32| self.entries.get(e as usize);
+        let list = match state {
+            EntryState::Protected => &self.protected,
+            _ => &self.probation,
+        };
+        let oldest = of(list.oldest);
+        let entries = core::iter::successors(oldest, move |entry| of(entry.prev));
+        entries.filter(|entry| entry.mark).map(|entry| entry.key)
+    }
+
+    /// Puts a marked entry of `key` into the list of `state`, as the newest one.
+    fn put_back(&mut self, key: u64, state: EntryState, cursor: &mut Cursor<'_>) {
         if cursor.has_fault() || self.free == NONE || self.find(key).is_some() {
-            cursor.fault();
-            return NONE;
+            return cursor.fault();
         }
         let Some((e, None)) = self.reserve(key, NONE) else {
-            cursor.fault();
-            return NONE;
+            return cursor.fault();
         };
         self.link(e, state);
         self.set_mark(e, true);
-        e
     }
 
     pub(crate) fn remove(&mut self, e: u32) {

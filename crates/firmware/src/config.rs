@@ -20,6 +20,10 @@ pub struct Config {
     /// Minimum number of slots beyond the capacity and the cleaning reserve. With fewer, the drive has
     /// reached its end of life: cleaning costs more the fewer spare slots are left.
     pub least_spare_slots: u64,
+    /// Maximum number of pages in the journal that were trimmed alone or are lost ([`crate::ftl::JOURNAL_ENTRY_BYTES`] each in
+    /// an emergency dump). Part of a region of the map is not trimmed if that would be more: NVMe leaves a deallocation to
+    /// the drive. Where the map lies on flash, its pages have the trims, and there is no bound.
+    pub most_journal_pages: u64,
     /// Maximum number of commands in flight. Command ids are below it.
     pub max_commands: u32,
     /// Maximum number of multi-plane pages read at the same time.

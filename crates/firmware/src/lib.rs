@@ -57,6 +57,7 @@ use policy::read_levels::AnyReadLevels;
 pub use policy::{Schemes, Setup};
 pub use read::Learned;
 use read::Read;
+pub use route::{Keeper, KeptPlaces};
 use schedule::Jobs;
 pub use setup::{SteadyLow, SteadySpace};
 use shared::Shared;

@@ -203,6 +203,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         cycle_damage: firstread_core::CycleDamage::ALIKE,
         capacity_slots: PAGES,
         least_spare_slots: 0,
+        most_journal_pages: u64::MAX,
         max_commands: 1,
         max_reads: 2,
         independent_planes: false,

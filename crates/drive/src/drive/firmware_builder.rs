@@ -8,6 +8,7 @@ use firstread_core::voltage::VoltageTables;
 use firstread_ecc::Code;
 use firstread_ecc::ldpc::MAX_ITERATIONS;
 use firstread_firmware::format::checksum;
+use firstread_firmware::ftl::JOURNAL_ENTRY_BYTES;
 use firstread_firmware::policy::{ModeSetup, ReadTime, Setup};
 use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::place::layers;
@@ -117,6 +118,7 @@ impl FirmwareBuilder {
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
             least_spare_slots: profile.least_spare_slots(),
+            most_journal_pages: profile.firmware.journal_bytes / JOURNAL_ENTRY_BYTES,
             independent_planes: chip.independent_plane_reads,
             turns: profile.turns(),
             change_times: profile.change_times(),

@@ -177,6 +177,10 @@ pub struct LinkProfile {
 /// crosses the channel in less.
 const LEAST_SLICE_NS: u64 = 1_000;
 
+/// Size of the journal of a drive whose profile does not say it: assumed, because capacitors that save write buffers of
+/// hundreds of megabytes save this too.
+pub(super) const JOURNAL_BYTES: u64 = 64 << 20;
+
 /// What the controller's processors cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirmwareProfile {
@@ -192,6 +196,9 @@ pub struct FirmwareProfile {
     pub turn_share_permille: u16,
     /// Longest part of a program or erase that runs before it can be suspended (ns).
     pub slice_ns: u64,
+    /// Size of the journal of trims and losses in an emergency dump. When it is full, part of a region of 4,096 pages is
+    /// no longer trimmed.
+    pub journal_bytes: u64,
     /// Cell modes that the firmware keeps read levels for, and so may erase superblocks into.
     pub cell_modes: CellModes,
 }

@@ -12,7 +12,7 @@ use crate::profile::chip::load_chip;
 use crate::profile::document::Document;
 use crate::profile::drive::{
     CellModes, Cells, ChannelProfile, DramProfile, DriveProfile, EccProfile, FirmwareProfile,
-    HistoryProfile, LinkProfile, WORDLINES,
+    HistoryProfile, JOURNAL_BYTES, LinkProfile, WORDLINES,
 };
 use crate::profile::heat::{self, HeatProfile};
 use crate::profile::keys::Keys;
@@ -128,6 +128,13 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
         turn_share_permille: k.whole("turn_share", PERMILLE, 1, 999) as u16,
         slice_ns: k.whole("slice", NS, 1_000, 1_000_000_000_000),
+        journal_bytes: match k.has("journal") {
+            true => k.whole("journal", B, 0, 1 << 36),
+            false => {
+                k.declare("journal");
+                JOURNAL_BYTES
+            }
+        },
         cell_modes: match k.has("cell_modes") {
             true => k.choice(
                 "cell_modes",

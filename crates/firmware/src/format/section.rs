@@ -5,6 +5,7 @@ use core::fmt;
 use crc::{CRC_32_ISCSI, Crc, Table};
 use firstread_core::Ns;
 
+use super::kept::KeptError;
 use super::{Cursor, Record};
 
 /// CRC-32C (Castagnoli), as iSCSI and NVMe use it.
@@ -134,6 +135,8 @@ pub enum MountError {
     },
     /// A section without which data would be lost is damaged.
     Section(SectionId, Damage),
+    /// The cells of memory that survives cannot be read.
+    Kept(KeptError),
 }
 
 impl fmt::Display for Damage {
@@ -162,6 +165,7 @@ impl fmt::Display for MountError {
             MountError::Section(id, damage) => {
                 write!(f, "section `{}` of the dump: {damage}", id.name())
             }
+            MountError::Kept(error) => write!(f, "the memory that survives: {error}"),
         }
     }
 }
@@ -206,6 +210,22 @@ impl Shutdown {
 }
 
 impl Header {
+    /// The header of a drive that mounts what was left under this one.
+    pub(crate) fn mounted(self) -> Header {
+        let is_unsafe = self.shutdown == Shutdown::PowerLoss;
+        let unsafe_shutdowns = self.unsafe_shutdowns.saturating_add(u32::from(is_unsafe));
+        Header {
+            unsafe_shutdowns,
+            shutdown: Shutdown::PowerLoss,
+            ..self
+        }
+    }
+
+    /// Saves the header where no dump follows, or loads it.
+    pub(crate) fn transfer_alone(&mut self, cursor: &mut Cursor<'_>) {
+        self.transfer(&mut Fixed::default(), cursor);
+    }
+
     fn transfer(&mut self, fixed: &mut Fixed, cursor: &mut Cursor<'_>) {
         let Header {
             identity,
@@ -302,18 +322,31 @@ pub(crate) fn write_sections(
 
 /// Bytes of `dump` up to the end of section `last`: what capacitors save that fail then.
 pub fn bytes_up_to(dump: &[u8], last: SectionId) -> usize {
-    let mut at = HEADER_BYTES + CHECKSUM_BYTES;
-    for id in SectionId::ALL {
+    section_at(dump, last).1
+}
+
+/// Section `id` of `dump`, without its head; empty if the dump ends before it.
+pub fn section_of(dump: &[u8], id: SectionId) -> &[u8] {
+    let (begin, end) = section_at(dump, id);
+    &dump[begin..end]
+}
+
+/// Where section `id` of `dump` begins behind its head, and where it ends.
+fn section_at(dump: &[u8], id: SectionId) -> (usize, usize) {
+    let (mut begin, mut at) = (0, HEADER_BYTES + CHECKSUM_BYTES);
+    for section in SectionId::ALL {
         let Some(head) = dump.get(at..at + HEAD_BYTES) else {
+            begin = at;
             break;
         };
         let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
-        at += HEAD_BYTES + CHECKSUM_BYTES + length as usize;
-        if id == last {
+        begin = at + HEAD_BYTES + CHECKSUM_BYTES;
+        at = begin + length as usize;
+        if section == id {
             break;
         }
     }
-    at.min(dump.len())
+    (begin.min(dump.len()), at.min(dump.len()))
 }
 
 /// The sections of a dump that was read.

@@ -17,8 +17,8 @@ pub use crate::observe::{OWNERS, Owner};
 pub use audit::Inconsistency;
 pub use map::OnFlash;
 pub use map::{
-    MAP_ENTRY_BYTES, MOST_SLOTS, Map, Mapping, REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS,
-    is_large,
+    JOURNAL_ENTRY_BYTES, MAP_ENTRY_BYTES, MOST_SLOTS, Map, Mapping, REGION_PAGES, SMALL_PAGES,
+    SparseTable, VALUE_BITS, is_large,
 };
 pub use place::{MOST_STREAMS, RESERVE};
 pub use recovery::{Recovering, Recovery};

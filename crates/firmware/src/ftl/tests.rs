@@ -168,6 +168,7 @@ pub(crate) fn drive_with_spare(
         cycle_damage: firstread_core::CycleDamage::ALIKE,
         capacity_slots: capacity,
         least_spare_slots,
+        most_journal_pages: u64::MAX,
         max_commands: 8,
         max_reads: 8,
         independent_planes: false,

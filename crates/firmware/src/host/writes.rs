@@ -294,6 +294,11 @@ impl Host {
             end = end.min(store.table.directory.reach(first));
         }
         let (table, shared) = (&mut store.table, &mut store.shared);
+        if let Some(pages) = table.refuses_trim(first, end, shared.config.most_journal_pages) {
+            shared.counters.trims_passed_over += pages;
+            self.commands.get(id).done += pages as u32;
+            return ControlFlow::Continue(());
+        }
         let pages = store
             .place
             .trim(first, end, ports.sequence(), table, shared);

@@ -261,6 +261,8 @@ counters! {
         erases_by_region[MOST_REGIONS]: Superblocks,
         /// Writes and trims of the host refused because the scheme of axis `area` takes none.
         writes_refused: Commands,
+        /// Slots that a trim of the host has left as they were, because the journal of trims has no room.
+        trims_passed_over: Slots,
         /// Superblocks retired.
         retired: Superblocks,
         /// Bad blocks replaced by spare blocks, including factory bad blocks.

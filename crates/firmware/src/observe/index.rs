@@ -22,6 +22,8 @@ pub(crate) struct Index {
     by_wear: ByWear,
     /// A bit for each superblock: whether it may have changed since the last update.
     changed: Box<[u64]>,
+    /// The same since they were last kept, as of the last update; empty if nobody keeps them.
+    to_keep: Box<[u64]>,
 }
 
 impl Index {
@@ -32,6 +34,7 @@ impl Index {
             at_rest: AtRest::new(&numbers),
             by_wear: ByWear::new(&numbers),
             changed: vec![0; numbers.len().div_ceil(64)].into(),
+            to_keep: Box::default(),
         };
         numbers.for_each(|block| index.mark(block));
         index
@@ -49,6 +52,9 @@ impl Index {
         let mut has_order = true;
         for word in 0..self.changed.len() {
             let mut changed = core::mem::take(&mut self.changed[word]);
+            if let Some(to_keep) = self.to_keep.get_mut(word) {
+                *to_keep |= changed;
+            }
             while changed != 0 {
                 let block = word * 64 + changed.trailing_zeros() as usize;
                 changed &= changed - 1;
@@ -58,6 +64,22 @@ impl Index {
         }
         if !has_order {
             self.at_rest.make_anew(infos, geometry);
+        }
+    }
+
+    /// From now on somebody keeps what changes.
+    pub(super) fn start_keeping(&mut self) {
+        self.to_keep = vec![0; self.changed.len()].into();
+    }
+
+    /// Calls `keep` with each superblock that may have changed since the last call.
+    pub(super) fn each_to_keep(&mut self, mut keep: impl FnMut(u32)) {
+        for (i, to_keep) in self.to_keep.iter_mut().enumerate() {
+            let mut blocks = core::mem::take(to_keep) | self.changed[i];
+            while blocks != 0 {
+                keep(self.first + i as u32 * 64 + blocks.trailing_zeros());
+                blocks &= blocks - 1;
+            }
         }
     }
 

@@ -163,6 +163,29 @@ impl SuperblockTable {
         (0..self.len()).for_each(|block| self.mark(block));
     }
 
+    /// From now on somebody keeps the records that change.
+    pub(crate) fn start_keeping(&mut self) {
+        self.indexes.iter_mut().for_each(Index::start_keeping);
+    }
+
+    /// Calls `keep` with each record that may have changed since the last call. Counts of reads do not count as a change.
+    pub(crate) fn each_to_keep(&mut self, mut keep: impl FnMut(SuperblockId, &mut SuperblockInfo)) {
+        let (indexes, infos) = (&mut self.indexes, &mut self.infos);
+        for index in indexes {
+            index.each_to_keep(|block| keep(SuperblockId(block), &mut infos[block as usize]));
+        }
+    }
+
+    /// What the table has beside its records, for which see [`SuperblockTable::record_mut`].
+    pub(crate) fn worst_capacity_mut(&mut self) -> &mut PhysicalCapacity {
+        &mut self.worst
+    }
+
+    /// The record of `block`, which is kept or loaded: it does not count as changed.
+    pub(crate) fn record_mut(&mut self, block: SuperblockId) -> &mut SuperblockInfo {
+        &mut self.infos[block.0 as usize]
+    }
+
     #[inline]
     fn mark(&mut self, block: u32) {
         let region = self.regions.of(SuperblockId(block));

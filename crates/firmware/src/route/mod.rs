@@ -1,8 +1,11 @@
 //! Routes: what each flash event, each command and each machine's answer makes other machines do. `route` is
 //! the only folder that knows all machines. It has no state: it hands answers on in the required order.
 
+mod kept;
 mod power;
 mod service;
+
+pub use kept::{Keeper, KeptPlaces};
 
 use firstread_core::{Arena, CommandId, DieId, FlashEvent, HostCommand, Ns, Wait};
 

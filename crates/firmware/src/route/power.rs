@@ -153,16 +153,10 @@ impl<M: Arena> Firmware<M> {
             let found = header.identity;
             return Err(MountError::Identity { found, own });
         }
-        self.header = Header {
-            saves: header.saves.saturating_add(1),
-            unsafe_shutdowns: header
-                .unsafe_shutdowns
-                .saturating_add(u32::from(header.shutdown == Shutdown::PowerLoss)),
-            ..header
-        };
+        // The journal is read as it was written.
+        self.header = header;
         let has_image = header.shutdown == Shutdown::Normal;
         self.lower.store.table.put_on(flash, has_image);
-        let buffers = self.buffer_slots();
         let mut cut = Recovery::default();
         let mut lost = 0;
         for id in SectionId::ALL {
@@ -194,21 +188,11 @@ impl<M: Arena> Firmware<M> {
                 Err(_) => lost += 1,
             }
         }
-        let counters = &self.lower.store.shared.counters;
-        let written = (counters.host_slots_written, counters.front.map_writes);
-        self.lower.store.place.relocation.written_so_far(written);
-        let store = &mut self.lower.store;
-        if !store.place.is_sound(buffers, &store.shared) {
-            return Err(MountError::Section(SectionId::Placement, Damage::Contents));
-        }
-        if !self.relocate.is_sound(&store.shared.blocks) {
-            self.relocate.forget_plans();
-            lost += 1;
-        }
-        store.shared.blocks.mark_all();
-        store.place.recount(&mut store.shared);
-        store.read.loaded();
-        self.header.shutdown = Shutdown::PowerLoss;
+        lost += self.is_loaded()?;
+        self.header = Header {
+            saves: header.saves.saturating_add(1),
+            ..header.mounted()
+        };
         let wrote_image = has_image && !self.lower.map_cache.is_on();
         let next = match wrote_image {
             true => self.lower.store.shared.blocks.len(),
@@ -218,6 +202,28 @@ impl<M: Arena> Firmware<M> {
             (bytes.len() as u64, wrote_image, lost);
         self.lower.store.count_dump_and_image(&mut cut);
         Ok(Recovering::new(cut, SuperblockId(next)))
+    }
+
+    /// Everything was loaded: looks whether it fits together, and counts what follows from it. Returns the number of
+    /// sections that are lost.
+    pub(super) fn is_loaded(&mut self) -> Result<u32, MountError> {
+        let buffers = self.buffer_slots();
+        let counters = &self.lower.store.shared.counters;
+        let written = (counters.host_slots_written, counters.front.map_writes);
+        self.lower.store.place.relocation.written_so_far(written);
+        let store = &mut self.lower.store;
+        if !store.place.is_sound(buffers, &store.shared) {
+            return Err(MountError::Section(SectionId::Placement, Damage::Contents));
+        }
+        let mut lost = 0;
+        if !self.relocate.is_sound(&store.shared.blocks) {
+            self.relocate.forget_plans();
+            lost += 1;
+        }
+        store.shared.blocks.mark_all();
+        store.place.recount(&mut store.shared);
+        store.read.loaded();
+        Ok(lost)
     }
 
     /// Saves or loads section `id`. The slots of the buffers are apart, because they are the platform's.

@@ -237,8 +237,8 @@ impl Schedule {
         die
     }
 
-    /// Calls `waited` for each queued job, in queue order.
-    pub(crate) fn each_waiting(&self, jobs: &mut Jobs, waited: impl FnMut(&mut Job)) {
+    /// Calls `waited` for each queued job, with its number, in queue order.
+    pub(crate) fn each_waiting(&self, jobs: &mut Jobs, waited: impl FnMut(u32, &mut Job)) {
         self.dies.each_waiting(jobs, waited);
     }
 }

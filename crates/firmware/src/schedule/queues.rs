@@ -319,13 +319,13 @@ impl DieQueues {
         run.in_turns
     }
 
-    /// Calls `waited` for each queued job, in queue order.
-    pub(crate) fn each_waiting(&self, jobs: &mut Jobs, mut waited: impl FnMut(&mut Job)) {
+    /// Calls `waited` for each queued job, with its number, in queue order.
+    pub(crate) fn each_waiting(&self, jobs: &mut Jobs, mut waited: impl FnMut(u32, &mut Job)) {
         for queue in &self.dies {
             for p in (0..PRIORITIES).filter(|p| queue.waiting >> p & 1 != 0) {
                 let mut job = queue.head[p];
                 while job != NO_JOB {
-                    waited(&mut jobs[job]);
+                    waited(job, &mut jobs[job]);
                     job = jobs[job].link;
                 }
             }

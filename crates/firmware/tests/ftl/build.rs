@@ -128,6 +128,10 @@ impl Build {
             write_cache: self.write_cache,
             read_cache_slots: self.read_cache,
             map_cache_pages: self.map_cache,
+            most_journal_pages: match self.seed % 3 {
+                0 => self.seed % 64,
+                _ => u64::MAX,
+            },
             independent_planes: self.planes_apart,
             queue_depth: self.depth,
             max_wait_ns: self.max_wait_ns,

@@ -399,6 +399,8 @@ fn powerloss_meets_all_that_is_under_way() {
         met.converting,
         met.rebuilding,
         met.soft_reads,
+        met.stopped,
+        met.stopped_in_a_step,
     ];
     assert!(each.iter().all(|&n| n > 2), "{met:?}");
 }

@@ -352,6 +352,7 @@ fn ftl(outcome: &Outcome) -> Value {
         "buffer_hits": counters.buffer_hits,
         "slots_padded": counters.slots_padded,
         "merged_in_place": counters.merged_in_place,
+        "trims_passed_over": counters.trims_passed_over,
         "merge_reads": counters.merge_reads,
         "merge_retries": counters.merge_retries,
         "superblocks_erased": counters.erases,

@@ -41,6 +41,10 @@ pub struct Map<M> {
     any_touched: bool,
     /// Sequence number at which each region was last trimmed as a whole.
     trimmed_at: Box<[u64]>,
+    /// Pages that were trimmed alone or are lost.
+    alone: u64,
+    /// One bit per region: whether its journal may have changed since it was last kept; empty if nobody keeps it.
+    to_keep: Box<[u64]>,
     /// Slots of pages written or trimmed since the drive was filled; the overlay's memory also tells the
     /// initial contents. In a marked region, pages without an entry are trimmed.
     overlay: SparseTable<M>,
@@ -81,6 +85,9 @@ struct JournalEntry {
     sequence: u64,
 }
 
+/// Bytes of a journal entry.
+pub const JOURNAL_ENTRY_BYTES: u64 = 1 + 8 + 8;
+
 record! {
     of values JournalEntry as "journal entry" {
         kind: "0 end of the journal, 1 a region of 4,096 pages trimmed as a whole, 2 a page trimmed alone, 3 a page that is lost",
@@ -113,6 +120,8 @@ impl<M: Arena> Map<M> {
             any_touched: false,
             touched: vec![0; regions.div_ceil(64)].into_boxed_slice(),
             trimmed_at: vec![0; regions].into_boxed_slice(),
+            alone: 0,
+            to_keep: Box::default(),
             overlay: SparseTable::new(capacity, overlay),
         }
     }
@@ -229,17 +238,56 @@ impl<M: Arena> Map<M> {
     pub fn set(&mut self, lpn: Lpn, mapping: Mapping) -> Option<Ppa> {
         let value = match mapping {
             Mapping::At(ppa) => self.place(ppa),
-            Mapping::Trimmed => TRIMMED,
-            Mapping::Lost => LOST,
+            Mapping::Trimmed => self.enters_journal(lpn.0, TRIMMED),
+            Mapping::Lost => self.enters_journal(lpn.0, LOST),
         };
         let region = lpn.0 / REGION_PAGES;
+        let (word, bit) = ((region / 64) as usize, 1 << (region % 64));
         self.any_touched = true;
-        self.touched[(region / 64) as usize] |= 1 << (region % 64);
+        if self.touched[word] & bit == 0 {
+            self.touched[word] |= bit;
+            self.changes_journal(lpn.0);
+        }
         match self.overlay.set(lpn.0, value) {
             0 if self.overlay.is_marked(lpn.0) => None,
             0 => self.still_at(lpn),
-            TRIMMED | LOST => None,
+            TRIMMED | LOST => {
+                self.alone -= 1;
+                self.changes_journal(lpn.0);
+                None
+            }
             old => Some(self.ppa(old)),
+        }
+    }
+
+    /// `lpn` is in the journal as `value` from now on. Returns `value`.
+    fn enters_journal(&mut self, lpn: u64, value: u64) -> u64 {
+        self.alone += 1;
+        self.changes_journal(lpn);
+        value
+    }
+
+    /// The journal of the region of `lpn` changes.
+    fn changes_journal(&mut self, lpn: u64) {
+        let region = lpn / REGION_PAGES;
+        if let Some(word) = self.to_keep.get_mut((region / 64) as usize) {
+            *word |= 1 << (region % 64);
+        }
+    }
+
+    /// Pages of the journal that were trimmed alone or are lost.
+    pub fn journal_pages(&self) -> u64 {
+        self.alone
+    }
+
+    /// Pages that a trim of `first` and the pages after it adds to the journal, up to `end` or the end of the region: none
+    /// if that is a whole region.
+    pub(crate) fn journal_pages_of_trim(&self, first: u64, end: u64) -> u64 {
+        let region_end = (first / REGION_PAGES + 1) * REGION_PAGES;
+        let end = end.min(region_end).min(self.capacity);
+        match first.is_multiple_of(REGION_PAGES) && end == region_end.min(self.capacity) {
+            true => 0,
+            false => end - first,
         }
     }
 
@@ -281,10 +329,16 @@ impl<M: Arena> Map<M> {
         }
         let region = (first / REGION_PAGES) as usize;
         if first == region_start && end == region_end {
+            let mut alone = 0;
+            let is_alone = |value| u64::from(matches!(value, TRIMMED | LOST));
+            self.overlay
+                .each_in_region(first, |_, value| alone += is_alone(value));
+            self.alone -= alone;
             self.overlay.clear_region(first);
             self.trimmed_at[region] = sequence;
             self.any_touched = true;
             self.touched[region / 64] |= 1 << (region % 64);
+            self.changes_journal(first);
         } else {
             (first..end).for_each(|lpn| {
                 self.set(Lpn(lpn), Mapping::Trimmed);
@@ -314,6 +368,7 @@ impl<M: Arena> Map<M> {
 
     /// An empty map lies in `memory` from now on, over the initial contents that come with it.
     pub(super) fn put_into(&mut self, memory: M) {
+        self.alone = 0;
         self.overlay.put_into(memory);
     }
 
@@ -332,6 +387,10 @@ impl<M: Arena> Map<M> {
             any_touched,
             // In the entries of regions that were trimmed whole.
             trimmed_at: _,
+            // Counted again with each entry.
+            alone: _,
+            // Who keeps the journal begins with all of it.
+            to_keep: _,
             overlay: _,
         } = self;
         // A region in which pages have moved has an entry for none of them here, and is not as it was filled either.
@@ -398,6 +457,66 @@ impl<M: Arena> Map<M> {
                 JournalKind::Trimmed => _ = self.set(Lpn(first), Mapping::Trimmed),
                 JournalKind::Lost => _ = self.set(Lpn(first), Mapping::Lost),
                 JournalKind::End => {}
+            }
+        }
+    }
+
+    /// From now on somebody keeps the journal of each region that changes.
+    pub(super) fn start_keeping(&mut self) {
+        self.to_keep = vec![0; self.touched.len()].into();
+    }
+
+    /// Regions of the map.
+    pub(super) fn regions(&self) -> u32 {
+        self.trimmed_at.len() as u32
+    }
+
+    /// The next region from `region` on whose journal may have changed since it was last asked for.
+    pub(super) fn next_to_keep(&mut self, region: u32) -> Option<u32> {
+        let first = region as usize / 64;
+        let words = self.to_keep.iter_mut().enumerate().skip(first);
+        let (i, word) = words.into_iter().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        Some(i as u32 * 64 + bit)
+    }
+
+    /// Saves the journal of `region` with the same number of bytes always, or loads it into an empty map.
+    pub(super) fn transfer_region(&mut self, region: u32, cursor: &mut Cursor<'_>) {
+        let first = u64::from(region) * REGION_PAGES;
+        let (mut is_touched, mut is_marked) =
+            (self.is_touched(first), self.overlay.is_marked(first));
+        let mut trimmed_at = self.trimmed_at[region as usize];
+        // A bit a page: whether it was trimmed alone, and whether it is lost.
+        let mut pages = [[0u64; 2]; REGION_PAGES as usize / 64];
+        if is_touched {
+            self.overlay.each_in_region(first, |lpn, value| {
+                let (at, bit) = ((lpn - first) as usize / 64, 1 << (lpn % 64));
+                pages[at][0] |= bit * u64::from(value == TRIMMED);
+                pages[at][1] |= bit * u64::from(value == LOST);
+            });
+        }
+        is_touched.transfer(cursor);
+        is_marked.transfer(cursor);
+        trimmed_at.transfer(cursor);
+        pages.transfer(cursor);
+        if !cursor.is_loading() || !is_touched {
+            return;
+        }
+        self.any_touched = true;
+        self.touched[region as usize / 64] |= 1 << (region % 64);
+        if is_marked {
+            let end = first.saturating_add(REGION_PAGES);
+            self.trim(first, end, trimmed_at, |_, _| {});
+        }
+        for (at, [trimmed, lost]) in (first..).step_by(64).zip(pages) {
+            for (bits, mapping) in [(trimmed, Mapping::Trimmed), (lost, Mapping::Lost)] {
+                for bit in (0..64).filter(|bit| bits >> bit & 1 != 0) {
+                    if at + bit >= self.capacity || !self.has_room(1) {
+                        return cursor.fault();
+                    }
+                    self.set(Lpn(at + bit), mapping);
+                }
             }
         }
     }

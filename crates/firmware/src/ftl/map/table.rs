@@ -56,6 +56,47 @@ impl<M: Arena> Table<M> {
         }
     }
 
+    /// Whether a trim of `first` and the pages after it, up to `end` or the end of their region, would leave more than `most`
+    /// pages in the journal. Returns their number.
+    #[inline]
+    pub(crate) fn refuses_trim(&self, first: u64, end: u64, most: u64) -> Option<u64> {
+        let pages = self.map.journal_pages_of_trim(first, end);
+        let is_full = self.map.journal_pages() + pages > most;
+        (pages > 0 && is_full && !self.directory.is_on()).then_some(pages)
+    }
+
+    /// Regions whose journal is kept as it changes: none if the map lies on flash.
+    pub(crate) fn regions(&self) -> u32 {
+        match self.directory.is_on() {
+            true => 0,
+            false => self.map.regions(),
+        }
+    }
+
+    /// From now on somebody keeps the journal of each region that changes.
+    pub(crate) fn start_keeping(&mut self) {
+        if !self.directory.is_on() {
+            self.map.start_keeping();
+        }
+    }
+
+    /// The next region from `region` on whose journal may have changed since it was last asked for.
+    pub(crate) fn next_to_keep(&mut self, region: u32) -> Option<u32> {
+        self.map.next_to_keep(region)
+    }
+
+    /// Saves the journal of `region`, or loads it.
+    pub(crate) fn transfer_region(&mut self, region: u32, cursor: &mut Cursor<'_>) {
+        self.map.transfer_region(region, cursor);
+    }
+
+    /// Where the map lies on flash, saves which map pages lie nowhere, or loads that.
+    pub(crate) fn transfer_directory(&mut self, cursor: &mut Cursor<'_>) {
+        if self.directory.is_on() {
+            self.directory.transfer(cursor);
+        }
+    }
+
     /// Power was cut: forgets where pages lie, unless the map lies on flash.
     pub(crate) fn forget_places(&mut self) {
         match self.directory.is_on() {

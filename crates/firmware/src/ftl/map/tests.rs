@@ -292,6 +292,52 @@ fn model_a_map_in_used_memory_is_a_map() {
     }
 }
 
+/// The journal counts each page that is trimmed alone or lost once, as long as it is, and of a region that is trimmed as a
+/// whole none.
+#[test]
+fn model_the_journal_counts_pages_trimmed_alone() {
+    let pages = 3 * REGION_PAGES + 100;
+    for seed in 0..20 {
+        let s = firstread_core::Stream::new(seed).named("journal");
+        let mut map = Map::new(pages, 40, 96, Filled::new(1 << 20, 0));
+        let mut alone = std::collections::BTreeSet::new();
+        for i in 0..400 {
+            let draw = s.at(i);
+            let lpn = draw.at(0).below(pages);
+            match draw.at(1).below(8) {
+                0 => {
+                    let region = lpn / REGION_PAGES * REGION_PAGES;
+                    let end = (region + REGION_PAGES).min(pages);
+                    assert_eq!(map.journal_pages_of_trim(region, end), 0);
+                    map.trim(region, end, i, |_, _| {});
+                    alone.retain(|page| !(region..end).contains(page));
+                }
+                1 => {
+                    map.set(Lpn(lpn), Mapping::Lost);
+                    alone.insert(lpn);
+                }
+                2..5 => {
+                    let end = lpn + 1 + draw.at(2).below(200);
+                    let most = map.journal_pages_of_trim(lpn, end);
+                    let trimmed = u64::from(map.trim(lpn, end, i, |_, _| {}));
+                    let is_whole = lpn.is_multiple_of(REGION_PAGES) && most == 0;
+                    assert!(is_whole || trimmed == most, "seed {seed}, step {i}");
+                    match is_whole {
+                        true => alone.retain(|page| !(lpn..lpn + trimmed).contains(page)),
+                        false => alone.extend(lpn..lpn + trimmed),
+                    }
+                }
+                _ => {
+                    map.set(Lpn(lpn), Mapping::At(Ppa::new(SuperblockId(3), 5)));
+                    alone.remove(&lpn);
+                }
+            }
+            let counted = map.journal_pages();
+            assert_eq!(counted, alone.len() as u64, "seed {seed}, step {i}");
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Filled(std::vec::Vec<u8>);
 

@@ -210,6 +210,33 @@ impl MapCache {
     }
 }
 
+impl MapCache {
+    /// Saves the same as after [`MapCache::cut`], and goes on.
+    pub(crate) fn save_as_cut(&mut self, map_pages: u32, cursor: &mut Cursor<'_>) {
+        let MapCache { cache, changed, .. } = self;
+        let mut added = [NONE; (FETCHES + MERGES) as usize];
+        let mut len = 0;
+        // Changes of a page that is being read are left without their page.
+        cache.each_marked_reserved(|page| {
+            let page = page as u32;
+            if !changed.remove(page) {
+                added[len] = page;
+                len += 1;
+            }
+            changed.insert(page);
+        });
+        self.transfer(map_pages, cursor);
+        for page in &added[..len] {
+            self.changed.remove(*page);
+        }
+    }
+
+    /// Map pages that are dumped after [`MapCache::cut`] or were loaded; the changes of one page count as one.
+    pub(crate) fn dumped_pages(&self) -> u32 {
+        self.changed.len() + self.cache.marked()
+    }
+}
+
 /// Both kinds of list use the same end mark.
 const _: () = assert!(NONE == NO_JOB);
 

@@ -449,6 +449,12 @@ impl WriteBuffer {
         })
     }
 
+    /// Whether superwordline `superwordline` is in use, and of `block`.
+    pub(super) fn has_superwordline(&self, superwordline: u8, block: SuperblockId) -> bool {
+        let superwordline = self.ring.get(usize::from(superwordline));
+        superwordline.is_some_and(|line| line.in_use && line.block == block)
+    }
+
     /// Superblocks of the wordlines in the buffer.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
         self.ring.iter().filter(|l| l.in_use).map(|l| l.block)

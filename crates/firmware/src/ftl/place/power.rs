@@ -6,9 +6,9 @@
 
 use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, Ports, Ppa, Spare, SuperblockId};
 
-use super::waiting::WaitingProgram;
+use super::waiting::{ProgramState, WaitingProgram};
 use super::{Placed, Placement};
-use crate::format::{Cursor, Record as _, record};
+use crate::format::{Blank as _, Cursor, Record as _, record};
 use crate::ftl::map::{self, Directory, Table};
 use crate::observe::{RegionId, StreamUse, SuperblockTable};
 use crate::schedule::Purpose;
@@ -20,7 +20,7 @@ impl Placement {
     pub(crate) fn cut(&mut self, shared: &mut Shared, ports: &mut impl Out) -> u32 {
         self.relocation.cut();
         let waiting = &mut self.waiting;
-        shared.schedule.each_waiting(&mut shared.jobs, |job| {
+        shared.schedule.each_waiting(&mut shared.jobs, |_, job| {
             if let Some(program) = WaitingProgram::of(job) {
                 waiting.push_back(program);
                 // Jobs that are still programs after this loop were running on a die.
@@ -41,6 +41,83 @@ impl Placement {
             }
         }
         torn
+    }
+
+    /// Saves the programs that wait and those that run. `waits` has a place for each job.
+    pub(crate) fn save_programs(
+        &self,
+        shared: &mut Shared,
+        waits: &mut [bool],
+        cursor: &mut Cursor<'_>,
+    ) {
+        waits.fill(false);
+        shared
+            .schedule
+            .each_waiting(&mut shared.jobs, |number, job| {
+                if let Some(mut program) = WaitingProgram::of(job) {
+                    waits[number as usize] = true;
+                    ProgramState::Waits.transfer(cursor);
+                    program.transfer(cursor);
+                }
+            });
+        for (job, waits) in shared.jobs.iter().zip(waits) {
+            if let (Some(mut program), false) = (WaitingProgram::of(job), *waits) {
+                ProgramState::Runs.transfer(cursor);
+                program.transfer(cursor);
+            }
+        }
+        ProgramState::None.transfer(cursor);
+    }
+
+    /// Bytes of as many programs as there are jobs, as [`Placement::save_programs`] writes them.
+    pub(crate) fn count_programs(shared: &Shared, cursor: &mut Cursor<'_>) {
+        let mut program = (ProgramState::BLANK, WaitingProgram::BLANK);
+        (0..=shared.jobs.len()).for_each(|_| program.transfer(cursor));
+    }
+
+    /// Placement was loaded as it was when the firmware was stopped: does with it what [`Placement::cut`] does, with the
+    /// programs at `cursor`. Returns the number of those that ran.
+    pub(crate) fn load_stopped(
+        &mut self,
+        slot_buffers: u32,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+        cursor: &mut Cursor<'_>,
+    ) -> u32 {
+        self.relocation.cut();
+        let (streams, blocks) = (self.streams.iter().count(), shared.blocks.len());
+        let mut torn = 0;
+        loop {
+            let (mut state, mut program) = (ProgramState::None, WaitingProgram::BLANK);
+            state.transfer(cursor);
+            if cursor.has_fault() || state == ProgramState::None {
+                return torn;
+            }
+            program.transfer(cursor);
+            if cursor.has_fault()
+                || !program.is_sound(streams, blocks, slot_buffers, &shared.config)
+                || !self.fills_with(&program)
+            {
+                cursor.fault();
+                return torn;
+            }
+            match state {
+                ProgramState::Waits => self.waiting.push_back(program),
+                _ => {
+                    let (stream, superwordline) = program.part();
+                    self.queue_rewrite(stream, program.at.die, superwordline, shared, ports);
+                    torn += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether a write buffer has the superwordline that `program` is of.
+    fn fills_with(&self, program: &WaitingProgram) -> bool {
+        let (stream, superwordline) = program.part();
+        self.streams
+            .of(stream)
+            .has_superwordline(superwordline, program.at.block)
     }
 
     /// Programs that had not begun when power was cut.

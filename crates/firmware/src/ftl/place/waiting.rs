@@ -4,7 +4,7 @@ use firstread_core::{Buf, OpClass, PageAddr};
 
 use super::buffer::SUPERWORDLINES;
 use crate::config::Config;
-use crate::format::record;
+use crate::format::{record, tags};
 use crate::observe::StreamId;
 use crate::schedule::{Job, Purpose};
 
@@ -18,7 +18,26 @@ pub(super) struct WaitingProgram {
     pub(super) at: PageAddr,
 }
 
+/// What a program in a list of them does; after the last one there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ProgramState {
+    None,
+    Waits,
+    Runs,
+}
+
+tags!(ProgramState {
+    None = 0,
+    Waits = 1,
+    Runs = 2,
+});
+
 impl WaitingProgram {
+    /// Its stream, and the superwordline of the write buffer that it is of.
+    pub(super) fn part(&self) -> (StreamId, u8) {
+        (self.stream, self.superwordline)
+    }
+
     /// The program that `job` is for, if it is for one.
     pub(super) fn of(job: &Job) -> Option<WaitingProgram> {
         let Purpose::Program {
