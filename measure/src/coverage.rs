@@ -29,7 +29,7 @@ const BAND: std::ops::RangeInclusive<f64> = 0.90..=0.98;
 /// Requests of 70/30 in a wave of programs: a wordline over all dies takes 8,192 writes of 4 KiB.
 const WAVE: u64 = 27_307;
 
-/// One die of the drive `ct-qlc`: a server with a queue.
+/// One die of the drive `dc-qlc-15t`: a server with a queue.
 const ONE_DIE: &[&str] = &[
     "geometry.channels=1",
     "geometry.chips_per_channel=1",
@@ -255,7 +255,7 @@ fn replaced(old: &str, new: &str) -> Result<String, String> {
 /// Reads a second of the one die when it is never idle.
 fn saturated_iops() -> Result<f64, String> {
     let job = "[j]\nrw=randread\nbs=4k\niodepth=32\nnorandommap\n";
-    let tables = voltages(&profile("ct-qlc", ONE_DIE));
+    let tables = voltages(&profile("dc-qlc-15t", ONE_DIE));
     let case = Case {
         name: "one die, never idle",
         set: ONE_DIE,
@@ -280,7 +280,7 @@ fn one_run(
         ..aged(28, 300)
     };
     let mut drive =
-        Drive::new(profile("ct-qlc", case.set), tables, &state, 1).map_err(|e| failed(&e))?;
+        Drive::new(profile("dc-qlc-15t", case.set), tables, &state, 1).map_err(|e| failed(&e))?;
     let workload = fio::parse("coverage.fio", &case.job).map_err(|e| failed(&e))?;
     let mut run = |requests: u64, seed: u64| {
         let host = Host::jobs(&workload, drive.capacity_bytes(), seed, Some(requests));
@@ -304,7 +304,7 @@ struct Kept {
 }
 
 fn measure(case: &Case, runs: u64) -> Result<Vec<Row>, String> {
-    let tables = voltages(&profile("ct-qlc", case.set));
+    let tables = voltages(&profile("dc-qlc-15t", case.set));
     let (next, all) = (
         AtomicU64::new(1),
         Mutex::new((Latencies::default(), Vec::new())),

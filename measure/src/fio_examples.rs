@@ -12,7 +12,7 @@ use firstread_firmware::policy::AXES;
 use firstread_workload::{Workload, fio};
 
 /// The drive that the jobs run on, and the requests of each at most.
-const DRIVE: &str = "ct-qlc";
+const DRIVE: &str = "dc-qlc-15t";
 const LIMIT: u64 = 100_000;
 /// The document.
 const DOCUMENT: &str = "docs/fio-examples.md";

@@ -68,6 +68,68 @@ pub fn run() -> Result<(), String> {
         }
         println!("fio-plot drew {}", picture.display());
     }
+    kept(&folder, &binary, &fio_plot)
+}
+
+/// What pandas and DuckDB are asked of the tables of several runs.
+const TABLES: &str = "\
+import sys, pandas, duckdb
+matrix, latency = (f'{sys.argv[1]}/{name}' for name in ('matrix.csv', 'latency.csv'))
+rows = pandas.read_csv(matrix)
+assert len(rows) == 4 and (rows.iops > 0).all() and list(rows.seed) == [1] * 4, rows
+((best,),) = duckdb.sql(f\"select max(iops) from '{matrix}'\").fetchall()
+assert best == rows.iops.max(), best
+((counted,),) = duckdb.sql(f\"select sum(requests) from '{latency}' where direction = 'read'\").fetchall()
+assert counted == pandas.read_csv(latency).requests.sum() == 50000, counted
+";
+
+/// What a folder of `--out` holds is read by fio-plot, jq, pandas and DuckDB as it is.
+fn kept(folder: &Path, binary: &Path, fio_plot: &Path) -> Result<(), String> {
+    let out = folder.join("kept");
+    let _ = fs::remove_dir_all(&out);
+    let job = folder.join("kept.fio");
+    fs::write(&job, "[a]\nrw=randread\nbs=4k\n").map_err(|e| e.to_string())?;
+    let run = |more: &[&str], out: &Path| {
+        let mut run = Command::new(binary);
+        run.arg("run").arg(&job);
+        run.args(["--drive", "bench-4g", "--limit", "50000"]);
+        run.args(more).arg("--out").arg(out);
+        output(&mut run)
+    };
+    run(&["--job", "iodepth=1,16", "--job", "numjobs=1,2"], &out)?;
+    run(&[], &folder.join("one"))?;
+    let latency = folder.join("one/latency.csv");
+    fs::copy(latency, out.join("latency.csv")).map_err(|e| e.to_string())?;
+    let picture = folder.join("points.png");
+    let _ = fs::remove_file(&picture);
+    let mut draw = Command::new(fio_plot);
+    draw.current_dir(folder)
+        .args(["-i", "kept/points", "-r", "randread", "-T", "points", "-o"])
+        .arg(&picture)
+        .args(["-l", "-d", "1", "16", "-n", "1"]);
+    let told = output(&mut draw)?;
+    if fs::metadata(&picture).map_or(0, |file| file.len()) < 10_000 {
+        return Err(format!("fio-plot draws nothing of points/: {told}"));
+    }
+    let point = out.join("points/iodepth-1-numjobs-1_seed-1.json");
+    match works(Command::new("jq").arg("--version")) {
+        true => {
+            let mut jq = Command::new("jq");
+            jq.args(["-e", ".jobs[0].read.clat_ns.percentile[\"99.000000\"] > 0"]);
+            output(jq.arg(&point))?;
+        }
+        false => skip("jq on points/, which is not installed: apt install jq".to_owned()),
+    }
+    let python = fio_plot.with_file_name("python");
+    let has = works(
+        Command::new(fio_plot.with_file_name("pip"))
+            .args(["install", "--quiet", "pandas", "duckdb"]),
+    );
+    match has {
+        true => drop(output(Command::new(python).args(["-c", TABLES]).arg(&out))?),
+        false => skip("pandas and DuckDB on matrix.csv, which cannot be installed".to_owned()),
+    }
+    println!("fio-plot, jq, pandas and DuckDB read {}", out.display());
     Ok(())
 }
 

@@ -10,8 +10,10 @@ use firstread_drive::profile::Dimension;
 use firstread_drive::profile::quantity::{NS, ONE, Quantity};
 use firstread_drive::stats::Percentile;
 
+use crate::args::Form;
 use crate::output::format::{Side, count, range, si, table, time};
 use crate::output::summary::{ACCEPTED, Direction, Summary};
+use crate::streams::{data, tell};
 
 /// A figure that is asked for.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -240,13 +242,13 @@ struct Judged {
 
 /// The verdicts on all runs.
 #[derive(Debug)]
-pub struct Report {
-    pub text: String,
+struct Report {
+    text: String,
     failed: usize,
 }
 
 /// Judges `runs`, each with its label, by `targets`.
-pub fn report<'a>(runs: impl Iterator<Item = (String, &'a Summary)>, targets: &[Target]) -> Report {
+fn report<'a>(runs: impl Iterator<Item = (String, &'a Summary)>, targets: &[Target]) -> Report {
     let mut rows = Vec::new();
     let (mut failed, mut undetermined) = (0, 0);
     let (mut labelled, mut grouped) = (false, false);
@@ -303,9 +305,30 @@ pub fn report<'a>(runs: impl Iterator<Item = (String, &'a Summary)>, targets: &[
     Report { text, failed }
 }
 
+/// Judges `runs` by `targets`, if there are any. What is printed for people is beside the report, and beside data it goes to
+/// the standard error.
+///
+/// # Errors
+/// [`NotAccepted`] where a target failed.
+pub fn judge<'a>(
+    targets: &[Target],
+    form: Form,
+    runs: impl Iterator<Item = (String, &'a Summary)>,
+) -> anyhow::Result<()> {
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let report = report(runs, targets);
+    match form {
+        Form::Human => data(&report.text)?,
+        Form::Json => tell(report.text.trim_start()),
+    }
+    Ok(report.check()?)
+}
+
 impl Report {
     /// An error where a target failed: exit status 3.
-    pub fn check(&self) -> Result<(), NotAccepted> {
+    fn check(&self) -> Result<(), NotAccepted> {
         match self.failed {
             0 => Ok(()),
             failed => Err(NotAccepted(failed)),

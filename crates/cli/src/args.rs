@@ -70,7 +70,7 @@ pub struct DriveArgs {
     /// The drive was filled before, aged at the first temperature with one P/E cycle less, and was then erased and
     /// filled for this run: --age, --pe-cycles and all else are of this fill. What firmware learns of data beyond their
     /// erase is kept: CT-QLC's tables of read levels. With none the tables are empty when the drive has been filled.
-    /// The default is what the profile of the drive says (history.earlier_fill): 8 d for ct-qlc, none for most
+    /// The default is what the profile of the drive says (history.earlier_fill): 8 d for dc-qlc-15t, none for most
     /// drives. A drive of 0 P/E cycles, or one that is empty, has none.
     #[arg(long, value_name = "TIME|none|default", default_value = "default", value_parser = parse_earlier_fill)]
     pub earlier_fill: EarlierFill,

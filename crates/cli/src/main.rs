@@ -42,7 +42,7 @@ Start here:
   firstread life job.fio --wear-rate 10   how long a drive lives under a load
   firstread cells ct-qlc-176l             what a chip's cells are like as they age
   firstread list schemes                  what can be switched
-  firstread show ct-qlc                   every number of a drive or scheme, with its source
+  firstread show dc-qlc-15t               every number of a drive or scheme, with its source
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 3 when a target
 of --accept failed, 130 when it was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.";

@@ -40,7 +40,7 @@ Examples:
       on ten drives with chips of their own: each figure with its spread over them
   firstread run mixed-70-30 --drive bench-4g --burn-in --limit 1e6
       burnt in by the workload itself until its writes are in a steady state, then measured
-  firstread run job.fio --drive ct-qlc,fg-qlc --age 0,28h,30d --pe-cycles 300,1.5k --out results
+  firstread run job.fio --drive dc-qlc-15t,fg-qlc --age 0,28h,30d --pe-cycles 300,1.5k --out results
       every drive at every age and wear: one table, one CSV, one picture; run again, it goes on
   firstread run job.fio --job iodepth=1,8,32 --temperature 25 --temperature 55 --drives 5
       options of fio; a temperature is repeated, since its comma is a history
@@ -186,24 +186,7 @@ fn show_found(args: &RunArgs, store: &Store, setup: &Setup, kept: &Kept) -> Resu
 /// it goes to the standard error.
 fn judge<'a>(args: &RunArgs, runs: impl Iterator<Item = (String, &'a Summary)>) -> Result<()> {
     let targets = accept::all(&args.accept);
-    judge_by(&targets, args.output.form.form(), runs)
-}
-
-/// The same of several commands.
-pub fn judge_by<'a>(
-    targets: &[accept::Target],
-    form: Form,
-    runs: impl Iterator<Item = (String, &'a Summary)>,
-) -> Result<()> {
-    if targets.is_empty() {
-        return Ok(());
-    }
-    let report = accept::report(runs, targets);
-    match form {
-        Form::Human => data(&report.text)?,
-        Form::Json => tell(report.text.trim_start()),
-    }
-    Ok(report.check()?)
+    accept::judge(&targets, args.output.form.form(), runs)
 }
 
 /// Prints a run, or what there was of it until it was interrupted.

@@ -22,7 +22,7 @@ use crate::streams::data;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  firstread show ct-qlc                      the drive and the scheme of that name
+  firstread show dc-qlc-15t                  every number of the drive
   firstread show read_levels=ct-qlc          the scheme alone, with its parameters
   firstread show my-drive.toml --set ecc.iteration=100ns
   firstread show msr                         the columns of a trace format")]

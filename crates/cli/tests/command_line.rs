@@ -100,7 +100,7 @@ fn golden_errors() {
         .with("word.csv", "128166372003061629,hm,1,Raed,0,4096,24931\n")
         .with(
             "drive.toml",
-            "based_on = \"ct-qlc\"\nname = \"mine\"\nchannels = 4\n",
+            "based_on = \"dc-qlc-15t\"\nname = \"mine\"\nchannels = 4\n",
         );
     let example = "randread-4k-qd1";
     let small = ["--drive", "bench-4g"];
@@ -397,7 +397,7 @@ fn sequence_compare_without_arguments_is_the_example() {
     let folder = Folder::new("example");
     let ran = folder.run(&["compare", "--limit", LIMIT]).ok();
     for part in [
-        "randread-64k-qd128 on ct-qlc",
+        "randread-64k-qd128 on dc-qlc-15t",
         "28 h at 55 °C, 300 P/E",
         "P99",
         "first try",
@@ -561,7 +561,7 @@ fn model_drives_are_runs_of_their_seeds() {
     let runs = three["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 3);
     for (one, seed) in runs.iter().zip(["4", "5", "6"]) {
-        assert_eq!(one["drive"], "ct-qlc");
+        assert_eq!(one["drive"], "dc-qlc-15t");
         assert_eq!(one["point"]["seed"].to_string(), seed);
         let alone = json(&["--seed", seed, "--output", "json"]);
         assert_eq!(one["result"]["jobs"], alone["jobs"], "seed {seed}");
@@ -762,7 +762,7 @@ fn sequence_traces_replay_wrap_and_scale() {
 fn sequence_a_drive_profile_of_ones_own() {
     let folder = Folder::new("own").with(
         "mine.toml",
-        "based_on = \"ct-qlc\"\nname = \"mine\"\nsummary = \"two channels\"\n[geometry]\n\
+        "based_on = \"dc-qlc-15t\"\nname = \"mine\"\nsummary = \"two channels\"\n[geometry]\n\
          channels = { value = 2, source = \"a test\" }\n[link]\nmax_outstanding = { value = 64, source = \"a test\" }\n",
     );
     // Two channels hold a quarter of what eight do.
@@ -807,7 +807,7 @@ fn smoke_every_scheme_runs() {
         // Few drives have superblocks that change their mode.
         let drive = match scheme.starts_with("cell_mode=") {
             true => ["--drive", "raro-femu"],
-            false => ["--drive", "ct-qlc"],
+            false => ["--drive", "dc-qlc-15t"],
         };
         let run = ["run", "mixed-70-30", "--scheme", &scheme, "--limit", LIMIT];
         folder.run(&[&run[..], &drive].concat()).ok();

@@ -313,7 +313,7 @@ fn damaged_store(folder: &Folder, whole: &Whole, seed: u64) {
 const PROFILES: [&str; 7] = [
     include_str!("../../../profiles/drives/bench-512g.toml"),
     include_str!("../../../profiles/drives/bench-4g.toml"),
-    include_str!("../../../profiles/drives/ct-qlc.toml"),
+    include_str!("../../../profiles/drives/dc-qlc-15t.toml"),
     include_str!("../../../profiles/drives/dwr-256g.toml"),
     include_str!("../../../profiles/drives/fg-qlc.toml"),
     include_str!("../../../profiles/drives/raro-femu.toml"),

@@ -420,7 +420,7 @@ fn sequence_traces_that_people_have() {
         .with("header.csv", "time_ms,offset,size\n1,0,512\n");
     let json = |line: &str| {
         folder
-            .run(&format!("run {line} --drive ct-qlc --json"))
+            .run(&format!("run {line} --drive dc-qlc-15t --json"))
             .json()
     };
     let of = |json: &Value, of: &str| {
@@ -459,7 +459,9 @@ fn sequence_traces_that_people_have() {
         of(&json("times.csv --trace-columns -,offset:B,size:B"), "read").0,
         2
     );
-    let ran = folder.run("run decimal-seconds.trace --drive ct-qlc").ok();
+    let ran = folder
+        .run("run decimal-seconds.trace --drive dc-qlc-15t")
+        .ok();
     assert!(ran.err.contains("name the format: ssdsim-s"), "{}", ran.err);
     let got = json("decimal-seconds.trace --trace-format ssdsim-s");
     assert!(got["firstread"]["simulated_ns"].as_u64() > Some(3_027_000_000));

@@ -89,7 +89,7 @@ const SHORT: &str = "--limit 500 --threads 2";
 #[test]
 fn model_a_matrix_is_the_runs_of_its_combinations() {
     let folder = Folder::new("combinations");
-    let lists = "--drive ct-qlc,bench-4g --age 0,2d3h --pe-cycles 100,1k --seed 3,5";
+    let lists = "--drive dc-qlc-15t,bench-4g --age 0,2d3h --pe-cycles 100,1k --seed 3,5";
     let line = format!("run randread-4k-qd32 {lists} {SHORT} --out m");
     let first = folder.run(&line).ok();
     assert!(
@@ -392,7 +392,7 @@ fn golden_lists_that_are_refused() {
     let example = "run randread-4k-qd1";
     let mut text = String::new();
     for line in [
-        &format!("{example} --drive ct-qlc,bench-4"),
+        &format!("{example} --drive dc-qlc-15t,bench-4"),
         &format!("{example} --age 28h,28h"),
         &format!("{example} --age 28h,2x"),
         &format!("{example} --age 3h2d"),

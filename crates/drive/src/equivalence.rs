@@ -27,7 +27,7 @@ const SMALL: &[&str] = &[
 fn drive(set: &[&str]) -> Drive {
     let set = SMALL.iter().chain(set);
     let set: Vec<Override> = set.map(|s| Override::parse(s).unwrap()).collect();
-    let profile = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap();
+    let profile = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES).unwrap();
     let tables = tables::for_drive(&profile).unwrap();
     let state = DriveState {
         age: (Ns::from_h(28), Ns::from_h(28)),

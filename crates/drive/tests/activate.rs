@@ -20,7 +20,7 @@ const SMALL: [&str; 7] = [
 
 fn of(set: &[&str]) -> DriveProfile {
     let set: Vec<&str> = SMALL.iter().chain(set).copied().collect();
-    profile("ct-qlc", &set)
+    profile("dc-qlc-15t", &set)
 }
 
 fn run(drive: &mut Drive, op: Option<HostOp>, requests: u64) -> RunStats {

@@ -76,7 +76,7 @@ fn formula_decoding_overlaps_the_transfer_where_codewords_stream() {
             format!("ecc.setup={setup_us}us"),
         ];
         let set = IDEAL.iter().copied().chain(set.iter().map(String::as_str));
-        let p = profile("ct-qlc", &set.collect::<Vec<_>>());
+        let p = profile("dc-qlc-15t", &set.collect::<Vec<_>>());
         let bytes = u64::from(p.geometry.page_bytes);
         let codewords = bytes / u64::from(p.geometry.codeword_bytes);
         let one = u64::from(p.ecc.timing.setup_ns);
@@ -161,7 +161,7 @@ fn formula_commands_take_their_share_of_a_saturated_channel() {
             &occupy,
         ];
         let set: Vec<&str> = IDEAL.iter().copied().chain(build).collect();
-        let p = profile("ct-qlc", &set);
+        let p = profile("dc-qlc-15t", &set);
         let each = p.channel.transfer_ns(stored(&p, 4096))
             + if occupies { p.channel.command_ns } else { 0 };
         // Each read is of the next die. What it takes until the channel is saturated, and from its last
@@ -255,7 +255,7 @@ fn formula_sustained_writes_reach_what_bounds_them() {
 
 #[test]
 fn model_reads_return_the_last_version_written() {
-    let p = profile("ct-qlc", IDEAL);
+    let p = profile("dc-qlc-15t", IDEAL);
     let state = DriveState {
         fill: 0.01,
         ..DriveState::default()
@@ -278,7 +278,7 @@ fn model_reads_return_the_last_version_written() {
 
 #[test]
 fn formula_time_is_charged_whole() {
-    let p = profile("ct-qlc", &["schemes.read_levels=factory"]);
+    let p = profile("dc-qlc-15t", &["schemes.read_levels=factory"]);
     let stats = run(
         p,
         &aged(28, 2500),
@@ -297,7 +297,7 @@ fn formula_time_is_charged_whole() {
 /// their way there and back.
 #[test]
 fn formula_one_sense_serves_all_reads_in_flight_of_a_page() {
-    let p = profile("ct-qlc", IDEAL);
+    let p = profile("dc-qlc-15t", IDEAL);
     let job = "[j]\nrw=randread\nbs=4k\nsize=4k\nio_size=12800k\niodepth=32\nnorandommap\n";
     let stats = run(p.clone(), &DriveState::default(), job, u64::MAX);
     let rows: u64 = stats.counters.retries.iter().sum();
@@ -314,7 +314,7 @@ fn formula_one_sense_serves_all_reads_in_flight_of_a_page() {
 /// slot and that of the others.
 #[test]
 fn formula_sequential_small_reads_share_the_senses_of_their_rows() {
-    let p = profile("ct-qlc", IDEAL);
+    let p = profile("dc-qlc-15t", IDEAL);
     let row = u64::from(p.geometry.page_bytes) * u64::from(p.geometry.planes);
     let job = "[j]\nrw=read\nbs=4k\niodepth=128\n";
     let stats = run(p, &DriveState::default(), job, 32_768);
@@ -328,7 +328,7 @@ fn formula_sequential_small_reads_share_the_senses_of_their_rows() {
 /// die was complete before the second write came: one in 64 slots or so is the last of such a part.
 #[test]
 fn formula_sequential_writes_in_part_take_as_many_slots_as_their_bytes() {
-    let p = profile("ct-qlc", IDEAL);
+    let p = profile("dc-qlc-15t", IDEAL);
     for (job, slots) in [
         ("rw=write\nbs=4k\noffset=1k\nsize=64m", 16_385),
         ("rw=write\nbs=2k\nsize=32m", 8_192),

@@ -31,7 +31,7 @@ const QLC: &[&str] = &[
 
 fn qlc(more: &[&str]) -> firstread_drive::Drive {
     let set: Vec<&str> = QLC.iter().chain(more).copied().collect();
-    drive(profile("ct-qlc", &set), &DriveState::default(), 1)
+    drive(profile("dc-qlc-15t", &set), &DriveState::default(), 1)
 }
 
 fn tiny(more: &[&str]) -> firstread_drive::Drive {
@@ -159,7 +159,10 @@ fn formula_suspending_shortens_the_tail_of_reads() {
 #[test]
 fn model_a_whole_large_drive_is_trimmed_at_once() {
     let mut drive = drive(
-        profile("ct-qlc", &["cells=ideal", "schemes.read_levels=factory"]),
+        profile(
+            "dc-qlc-15t",
+            &["cells=ideal", "schemes.read_levels=factory"],
+        ),
         &DriveState::default(),
         1,
     );

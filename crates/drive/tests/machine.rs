@@ -24,7 +24,7 @@ fn four_dies(set: &[&str]) -> DriveProfile {
         "chip.failures.factory_bad=0 %",
     ];
     let set: Vec<&str> = four_dies.iter().chain(set).copied().collect();
-    profile("ct-qlc", &set)
+    profile("dc-qlc-15t", &set)
 }
 
 /// Reads, writes and trims all over the drive.

@@ -21,7 +21,12 @@ fn state(age_h: u64, temperature_c: f64) -> DriveState {
 
 fn run(state: &DriveState, job: &str) -> Result<RunStats, RunError> {
     let set: Vec<&str> = FOUR_DIES.iter().chain(FROZEN).copied().collect();
-    try_run(&mut drive(profile("ct-qlc", &set), state, 1), job, 1, None)
+    try_run(
+        &mut drive(profile("dc-qlc-15t", &set), state, 1),
+        job,
+        1,
+        None,
+    )
 }
 
 fn retries(stats: &RunStats) -> u64 {
@@ -109,7 +114,7 @@ fn sequence_phases_change_the_temperature_in_order() {
 #[test]
 fn sequence_a_limit_is_of_each_phase() {
     let job = format!("[a]\n{READS}[b]\nstonewall\n; firstread: temperature=85\n{READS}");
-    let mut drive = drive(profile("ct-qlc", FOUR_DIES), &state(1, 25.0), 1);
+    let mut drive = drive(profile("dc-qlc-15t", FOUR_DIES), &state(1, 25.0), 1);
     let stats = try_run(&mut drive, &job, 1, Some(100)).unwrap();
     assert_eq!((stats.phases.len(), stats.groups.len()), (2, 2));
     for (phase, group) in stats.phases.iter().zip(&stats.groups) {
@@ -127,7 +132,7 @@ fn sequence_a_limit_is_of_each_phase() {
 #[test]
 fn sequence_a_limit_counts_what_is_measured() {
     let job = format!("[a]\nramp_time=1ms\n{READS}[b]\nstartdelay=1\n{READS}");
-    let mut drive = drive(profile("ct-qlc", FOUR_DIES), &state(1, 25.0), 1);
+    let mut drive = drive(profile("dc-qlc-15t", FOUR_DIES), &state(1, 25.0), 1);
     let stats = try_run(&mut drive, &job, 1, Some(50)).unwrap();
     assert_eq!(stats.all.read.count(), 50);
     assert!(stats.requests > 50, "{}", stats.requests);
@@ -137,7 +142,7 @@ fn sequence_a_limit_counts_what_is_measured() {
 
 #[test]
 fn sequence_a_temperature_that_cannot_be_is_refused() {
-    let mut drive = drive(profile("ct-qlc", FOUR_DIES), &state(1, 25.0), 1);
+    let mut drive = drive(profile("dc-qlc-15t", FOUR_DIES), &state(1, 25.0), 1);
     let now = drive.now();
     let hotter = drive.set_temperature(now, 90.0);
     assert_eq!(

@@ -22,7 +22,7 @@ use crate::names::Unknown;
 use crate::retry_table;
 use crate::worn;
 
-pub const DEFAULT_DRIVE: &str = "ct-qlc";
+pub const DEFAULT_DRIVE: &str = "dc-qlc-15t";
 
 /// What is said of a computed state that is an approximation.
 const APPROXIMATE: &str = "--precondition zipf with areas: where the area of the host cannot hold all data, this state is an \

@@ -183,7 +183,7 @@ fn golden_keys_of_profiles_are_those_of_the_shipped_drives() {
     let schemes: BTreeSet<&str> = AXES.iter().map(|axis| axis.name).collect();
     let mut names = library.names(Kind::Drive);
     // The default drive first.
-    names.sort_by_key(|name| *name != "ct-qlc");
+    names.sort_by_key(|name| *name != "dc-qlc-15t");
     for name in names {
         let drive = load_drive(&library, name, &[], AXES).unwrap();
         let new: Vec<_> = drive
@@ -200,7 +200,7 @@ fn golden_keys_of_profiles_are_those_of_the_shipped_drives() {
         writeln!(
             text,
             "## `{name}`{}\n",
-            if name == "ct-qlc" {
+            if name == "dc-qlc-15t" {
                 ""
             } else {
                 ": further keys"

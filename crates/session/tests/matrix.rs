@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 fn setup(seed: u64, requests: u64) -> Setup {
     let job = "[a]\nrw=randread\nbs=4k\niodepth=8\n".to_owned();
     let mut simulation = Simulation {
-        drive: "ct-qlc".into(),
+        drive: "dc-qlc-15t".into(),
         schemes: vec!["read_levels=frozen".parse().unwrap()],
         seed,
         limit: Some(requests),

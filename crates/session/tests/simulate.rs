@@ -121,7 +121,7 @@ fn formula_figures_by_mode_add_up_to_the_result() {
 
     // 300 erases that ended an SLC cycle, 70 that ended a QLC cycle: SLC is rated 100,000 cycles, QLC 3,000.
     let mut simulation = self::simulation(MIXED);
-    simulation.drive = "ct-qlc".into();
+    simulation.drive = "dc-qlc-15t".into();
     simulation.limit = Some(10);
     simulation.set = vec![Override::parse("chip.modes.slc.cycle_damage=0.1 x").unwrap()];
     let setup = simulation.setup().unwrap();

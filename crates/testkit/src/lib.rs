@@ -15,7 +15,7 @@ use firstread_workload::{TraceRecord, fio};
 /// Overrides for a drive whose cells never err.
 pub const IDEAL: &[&str] = &["cells=ideal", "schemes.read_levels=factory"];
 
-/// Overrides that cut the drive `ct-qlc` down to four dies on two channels, and give it a code whose
+/// Overrides that cut the drive `dc-qlc-15t` down to four dies on two channels, and give it a code whose
 /// decoding time does not depend on the errors: small enough to follow every step by hand.
 pub const FOUR_DIES: &[&str] = &[
     "geometry.channels=2",
@@ -33,7 +33,7 @@ pub const FOUR_DIES: &[&str] = &[
     "schemes.gc_victim=fifo",
 ];
 
-/// Overrides that leave of the drive `ct-qlc` four dies with blocks of 32 wordlines: a superblock is
+/// Overrides that leave of the drive `dc-qlc-15t` four dies with blocks of 32 wordlines: a superblock is
 /// 16 MiB, so that a test reaches the end of blocks and of the free ones.
 pub const SMALL_BLOCKS: &[&str] = &[
     "geometry.channels=2",
@@ -197,7 +197,7 @@ pub fn digest_of(stats: &RunStats) -> u64 {
 pub fn digest() -> u64 {
     let job = "[j]\nrw=randrw\nrwmixread=90\nbs=16k\niodepth=32\nnorandommap\nrandom_distribution=zipf:1.1\n";
     digest_of(&run(
-        profile("ct-qlc", &["schemes.read_levels=ct-qlc"]),
+        profile("dc-qlc-15t", &["schemes.read_levels=ct-qlc"]),
         &aged(28, 2500),
         job,
         20_000,

@@ -47,7 +47,7 @@ fn allocations(scheme: &str, request: impl Fn(u64) -> (HostOp, u64, u32)) -> u64
 
 /// The same on the drive with `set`.
 fn allocations_with(set: &[&str], request: impl Fn(u64) -> (HostOp, u64, u32)) -> u64 {
-    let mut drive = drive(profile("ct-qlc", set), &aged(28, 2500), 1);
+    let mut drive = drive(profile("dc-qlc-15t", set), &aged(28, 2500), 1);
     let at_start = Cell::new(0);
     let at_end = Cell::new(0);
     let records = (0..WARM_UP + MEASURED + 1).map(|n| {
@@ -99,7 +99,7 @@ fn overwrites_are_all_that_grows(precondition: Precondition) {
         ..DriveState::default()
     };
     let before = HELD.load(Ordering::Relaxed);
-    let mut drive = drive(profile("ct-qlc", &set), &state, 1);
+    let mut drive = drive(profile("dc-qlc-15t", &set), &state, 1);
     let held = || HELD.load(Ordering::Relaxed);
     let made = held();
     println!("{precondition}: {} MiB made", (made - before) >> 20);
@@ -164,7 +164,7 @@ fn no_request_allocates() {
 /// Progress is told every 65,536 requests: between the first and the second time, none allocates.
 fn no_job_allocates(job: &str) {
     let mut drive = drive(
-        profile("ct-qlc", &["schemes.read_levels=frozen"]),
+        profile("dc-qlc-15t", &["schemes.read_levels=frozen"]),
         &aged(2, 300),
         1,
     );
@@ -197,7 +197,7 @@ fn lost_reads_allocate_nothing() {
         }),
         ..aged(28, 0)
     };
-    let mut drive = drive(profile("ct-qlc", &set), &state, 1);
+    let mut drive = drive(profile("dc-qlc-15t", &set), &state, 1);
     let half = drive.capacity_bytes() / 3;
     let (at_start, at_end) = (Cell::new(0), Cell::new(0));
     let records = (0..WARM_UP + 1_001).map(|n| {

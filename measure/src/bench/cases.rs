@@ -48,7 +48,7 @@ pub const BASELINES: &[&str] = &[
 const BASE: Case = Case {
     name: "",
     against: REFERENCE,
-    drive: "ct-qlc",
+    drive: "dc-qlc-15t",
     set: &[],
     fill: 1.0,
     precondition: Precondition::None,

@@ -28,7 +28,7 @@ pub fn chip(name: &str) -> Result<ChipProfile> {
         .map_err(|e| e.to_string())
 }
 
-/// The flash of the drive `ct-qlc`: 128 dies of four planes of 410 blocks.
+/// The flash of the drive `dc-qlc-15t`: 128 dies of four planes of 410 blocks.
 pub fn geometry(chip: &ChipProfile) -> Geometry {
     Geometry {
         channels: 8,

@@ -22,12 +22,12 @@ use firstread_session::{
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
+use crate::accept;
 use crate::args::{Form, Interrupted};
 use crate::figure::Figure;
 use crate::interrupt;
 use crate::output::summary::Summary;
 use crate::progress::Bars;
-use crate::run::judge_by;
 use crate::streams::{data, notice, tell, warning};
 pub use combination::Asked;
 use combination::{Combination, Ran};
@@ -87,7 +87,7 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
     });
     let summaries: Vec<(String, Summary)> = summaries.collect();
     let runs = summaries.iter().map(|(label, of)| (label.clone(), of));
-    judge_by(asked.accept, asked.output.form.form(), runs)
+    accept::judge(asked.accept, asked.output.form.form(), runs)
 }
 
 /// The key of a run's summary, which stands beside its metrics.

@@ -332,7 +332,7 @@ mod tests {
     /// cells that are measured.
     #[test]
     fn what_an_earlier_fill_writes_is_not_what_is_measured() {
-        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
         let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
         let code = Code::named(&profile.ecc.code).unwrap();
         let (timing, mode) = (profile.ecc.timing, profile.mode);
@@ -393,7 +393,7 @@ mod tests {
     /// The read count of a block follows the number of planes sensed, for any number of them.
     #[test]
     fn formula_reads_of_a_block_never_stop_counting() {
-        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
         let geometry = profile.geometry;
         let mut medium = Medium::new(profile.chip.clone(), geometry, 1).unwrap();
         medium.set_temperature(Ns::ZERO, 25.0).unwrap();

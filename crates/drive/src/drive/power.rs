@@ -233,7 +233,7 @@ mod tests {
             "schemes.gc_victim=fifo",
         ];
         let set = set.map(|s| Override::parse(s).unwrap());
-        let profile = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap();
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES).unwrap();
         let tables = tables::for_drive(&profile).unwrap();
         Drive::new(profile, tables, &DriveState::default(), 1).unwrap()
     }

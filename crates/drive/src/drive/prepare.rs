@@ -448,7 +448,7 @@ mod tests {
     /// old as the fill lived, with data of its own. What has never been erased held nothing.
     #[test]
     fn what_an_earlier_fill_wears() {
-        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
         let tables = tables::for_drive(&profile).unwrap();
         let state = DriveState {
             pe_cycles: (0, 2),

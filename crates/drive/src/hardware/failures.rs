@@ -231,7 +231,7 @@ mod tests {
     use firstread_firmware::policy::AXES;
 
     fn failures(law: FailureProfile, seed: u64) -> (Failures, Geometry) {
-        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
         let geometry = profile.geometry;
         let alike = (CellMode::Qlc, CycleDamage::ALIKE);
         (
@@ -271,7 +271,7 @@ mod tests {
     /// mode damages, the longer it lasts there.
     #[test]
     fn formula_a_mode_fails_by_its_own_rating() {
-        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
         let g = profile.geometry;
         let law = FailureProfile {
             factory_bad: 0.0,

@@ -82,7 +82,7 @@ mod tests {
     /// Agrees with the medium's own model of a die at any time.
     #[test]
     fn model_stops_when_a_die_does() {
-        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
         let mut medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
         medium.set_temperature(Ns::ZERO, 25.0).unwrap();
         let times = SuspendTimes::of(&profile.chip.timing);

@@ -260,8 +260,9 @@ pub(crate) const LEAST_LOW: u32 = 4;
 
 impl DriveProfile {
     /// The resolved keys that say what the drive is, with their values: all but those of schemes and heat, which another
-    /// firmware may change.
+    /// firmware may change, and what it is called: a drive that gets another name stays the drive that it was.
     pub(crate) fn fixed(&self) -> impl Iterator<Item = (&str, &str)> {
+        const CALLED: [&str; 4] = ["name", "summary", "chip.name", "chip.summary"];
         let is_scheme = |path: &str| {
             let section = path.split('.').next().unwrap_or(path);
             let mut axes = self.schemes.iter().map(|choice| choice.axis.name);
@@ -270,6 +271,7 @@ impl DriveProfile {
         let entries = self.resolved.iter();
         entries
             .filter(move |entry| !is_scheme(&entry.path))
+            .filter(|entry| !CALLED.contains(&entry.path.as_str()))
             .map(|entry| (&*entry.path, &*entry.literal))
     }
 

@@ -142,8 +142,17 @@ pub const CHIPS: &[(&str, &str)] = shipped!("chips":
 
 /// Shipped drives: name and text.
 pub const DRIVES: &[(&str, &str)] = shipped!("drives":
-    "ct-qlc" "ct-qlc-recommended" "ct-qlc-as-printed" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "dwr-256g" "raro-femu" "ibm-qlc"
+    "dc-qlc-15t" "ct-qlc-recommended" "ct-qlc-as-printed" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "dwr-256g" "raro-femu" "ibm-qlc"
     "bench-512g" "bench-4g");
+
+/// Earlier names of shipped drives, and their names today. `ct-qlc` is also a scheme and a study.
+const EARLIER: [(&str, &str); 1] = [("ct-qlc", "dc-qlc-15t")];
+
+/// The name today of the profile called `name`.
+fn today(kind: Kind, name: &str) -> &str {
+    let mut earlier = EARLIER.iter().filter(|_| kind == Kind::Drive);
+    earlier.find(|row| row.0 == name).map_or(name, |row| row.1)
+}
 
 /// Where profiles are looked up: the texts that the caller has read, then those shipped.
 #[derive(Clone, Debug, Default)]
@@ -172,7 +181,8 @@ impl Library {
 
     /// Whether there is a profile `name`.
     pub fn has(&self, kind: Kind, name: &str) -> bool {
-        self.names(kind).contains(&name)
+        let names = self.names(kind);
+        names.contains(&name) || names.contains(&today(kind, name))
     }
 
     /// Label for messages, and text of profile `name`.
@@ -185,14 +195,18 @@ impl Library {
         if let Some((_, name, text)) = own {
             return Ok((name.clone(), text));
         }
-        if let Some((name, text)) = shipped(kind).iter().find(|(n, _)| *n == name) {
+        let name_today = today(kind, name);
+        let found = shipped(kind).iter().find(|(n, _)| *n == name_today);
+        if let Some((name, text)) = found {
             return Ok((format!("profiles/{}s/{name}.toml", kind.name()), text));
         }
         let names = self.names(kind);
+        let earlier = EARLIER.iter().filter(|_| kind == Kind::Drive);
+        let likely = names.iter().copied().chain(earlier.map(|row| row.0));
         Err(Problem::new(format!(
             "there is no {} `{name}`; the nearest is `{}` of {}",
             kind.name(),
-            firstread_workload::nearest(name, names.iter().copied()).unwrap_or_default(),
+            firstread_workload::nearest(name, likely).map_or("", |name| today(kind, name)),
             names.join(", ")
         )))
     }

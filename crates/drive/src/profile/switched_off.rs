@@ -91,7 +91,7 @@ mod tests {
 
     fn switched_off(set: &[&str]) -> Vec<String> {
         let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
-        let drive = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap();
+        let drive = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES).unwrap();
         let off = drive.switched_off();
         off.iter().map(ToString::to_string).collect()
     }

@@ -168,6 +168,30 @@ fn resolved(drive: &DriveProfile) -> String {
     format!("{drive:?}")
 }
 
+/// The earlier name of a drive is the drive, under its name today, and it is no name of its own.
+#[test]
+fn sequence_an_earlier_name_is_the_drive_of_today() {
+    let library = Library::new();
+    let of = |name: &str| load_drive(&library, name, &[], AXES).unwrap();
+    let (earlier, today) = (of("ct-qlc"), of("dc-qlc-15t"));
+    assert_eq!(earlier.resolved, today.resolved);
+    assert_eq!(earlier.name, "dc-qlc-15t");
+    assert!(library.has(Kind::Drive, "ct-qlc") && !library.has(Kind::Chip, "ct-qlc"));
+    assert!(!library.names(Kind::Drive).contains(&"ct-qlc"));
+    // What a dump knows its drive by has no name in it.
+    let named = load_drive(&library, "ct-qlc", &set(&["name=mine"]), AXES).unwrap();
+    assert_eq!(named.name, "mine");
+    assert!(named.fixed().eq(today.fixed()));
+    // Whoever has a drive of that name has that one.
+    let mut own = Library::new();
+    own.add(
+        Kind::Drive,
+        "ct-qlc",
+        "based_on = \"bench-4g\"\nname = \"own\"\n",
+    );
+    assert_eq!(load_drive(&own, "ct-qlc", &[], AXES).unwrap().name, "own");
+}
+
 /// A profile that says nothing of itself has not the summary of its base, which would be untrue of it.
 #[test]
 fn sequence_a_profile_has_a_summary_of_its_own() {
@@ -250,7 +274,7 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_baselines()
     const SIMULATOR: [&str; 5] = ["none", "static", "none", "cost-benefit", "none"];
     for (name, _) in DRIVES {
         let expected = match *name {
-            "ct-qlc" | "ct-qlc-recommended" | "ct-qlc-as-printed" => PRODUCT,
+            "dc-qlc-15t" | "ct-qlc-recommended" | "ct-qlc-as-printed" => PRODUCT,
             "fg-qlc" | "ibm-qlc" | "a-tlc" | "s-tlc" => PRODUCT,
             "tlc-48l" => HARD_DECISIONS,
             "raro-femu" => EMULATOR,
@@ -285,7 +309,7 @@ fn formula_tlc_products_read_with_levels_that_are_kept_true() {
     use firstread_firmware::policy::AXES;
     for name in ["a-tlc", "s-tlc"] {
         let drive = load_drive(&Library::new(), name, &[], AXES).unwrap();
-        let ct_qlc = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let ct_qlc = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
         assert_eq!(drive.scheme("read_levels").unwrap().scheme.name, "ct-qlc");
         assert_eq!(drive.history, ct_qlc.history, "{name}");
         let entry = drive
@@ -558,7 +582,7 @@ fn every_number_reaches_the_drive() {
         }
         let changed = variants.iter().any(|value| {
             let set = [small.clone(), Override::new(&entry.path, value)];
-            let other = load_drive(&Library::new(), "ct-qlc", &set, AXES);
+            let other = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES);
             other.is_ok_and(|other| resolved(&other) != resolved(&base))
         });
         assert!(
@@ -787,7 +811,7 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn where_it_is_wrong_is_said() {
-    let text = "based_on = \"ct-qlc\"\nname = \"mine\"\n\n[ecc]\nsetup = { value = \"3 mV\", source = \"x\" }\n\
+    let text = "based_on = \"dc-qlc-15t\"\nname = \"mine\"\n\n[ecc]\nsetup = { value = \"3 mV\", source = \"x\" }\n\
                 engines = { value = 3, source = \"x\" }\niteration = \"3 ns\"\n[link]\nfetch = { vlue = 3, source = \"x\" }\n\
                 [host]\n";
     let message = message(load_drive(&mine(Kind::Drive, text), "mine", &[], AXES));
@@ -813,7 +837,7 @@ fn where_it_is_wrong_is_said() {
         ("a = 1\nb = = 2\n", "mine:2: "),
         (
             "based_on = \"ct-qcl\"\n",
-            "mine:1: based_on: there is no drive `ct-qcl`; the nearest is `ct-qlc`",
+            "mine:1: based_on: there is no drive `ct-qcl`; the nearest is `dc-qlc-15t`",
         ),
         (
             "based_on = 3\n",
@@ -824,15 +848,15 @@ fn where_it_is_wrong_is_said() {
             "mine:1: based_on: profiles are based on each other in a circle",
         ),
         (
-            "based_on = \"ct-qlc\"\nchip = 3\n",
+            "based_on = \"dc-qlc-15t\"\nchip = 3\n",
             "mine:2: chip: is a number; expected a text",
         ),
         (
-            "based_on = \"ct-qlc\"\necc = 3\n",
+            "based_on = \"dc-qlc-15t\"\necc = 3\n",
             "mine:2: ecc: is a number; expected a table of keys",
         ),
         (
-            "based_on = \"ct-qlc\"\nname = 1979-05-27\n",
+            "based_on = \"dc-qlc-15t\"\nname = 1979-05-27\n",
             "mine:2: name: is a date; expected a text",
         ),
     ] {
@@ -840,7 +864,9 @@ fn where_it_is_wrong_is_said() {
         assert!(message.contains(expected), "{text}{message}");
     }
     let unknown = self::message(drive("ct-qcl", &[]));
-    assert!(unknown.starts_with("there is no drive `ct-qcl`; the nearest is `ct-qlc` of ct-qlc,"));
+    assert!(
+        unknown.starts_with("there is no drive `ct-qcl`; the nearest is `dc-qlc-15t` of ct-qlc,")
+    );
     assert!(Override::parse("a.b").is_err() && Override::parse("a..b=3").is_err());
     assert!(Override::parse("=3").is_err() && Override::parse("a=").is_err());
 }
@@ -913,7 +939,7 @@ fn what_overrides_do() {
     let frozen = load_drive(
         &mine(
             Kind::Drive,
-            "based_on = \"ct-qlc\"\n[read_levels.ct-qlc]\npages = { value = 9, source = \"a test\" }",
+            "based_on = \"dc-qlc-15t\"\n[read_levels.ct-qlc]\npages = { value = 9, source = \"a test\" }",
         ),
         "mine",
         &set(&["schemes.read_levels=frozen"]),
@@ -926,7 +952,7 @@ fn what_overrides_do() {
 fn own_files_come_first() {
     let mut library = mine(
         Kind::Drive,
-        "based_on = \"ct-qlc\"\nchip = \"dir/chip.toml\"\n",
+        "based_on = \"dc-qlc-15t\"\nchip = \"dir/chip.toml\"\n",
     );
     let missing = message(load_drive(&library, "mine", &[], AXES));
     assert!(
@@ -967,7 +993,7 @@ proptest! {
         let _ = load_chip(&mine(Kind::Chip, &text), "mine", &[]);
         let set = [Override::new(&path, &value)];
         prop_assert!(load_drive(&mine(Kind::Drive, &text), "mine", &set, AXES).is_err());
-        let _ = load_drive(&Library::new(), "ct-qlc", &set, AXES);
+        let _ = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES);
     }
 
     #[test]
@@ -1000,7 +1026,7 @@ proptest! {
         let base = drive("ct-qlc", &[]).unwrap();
         let entry = &base.resolved[i % base.resolved.len()];
         let set = [Override::new(&entry.path, &value)];
-        if let Ok(drive) = load_drive(&Library::new(), "ct-qlc", &set, AXES) {
+        if let Ok(drive) = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES) {
             let _ = (drive.fill_rate().bytes_per_s(), drive.over_provisioning_permille());
         }
     }

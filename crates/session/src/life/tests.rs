@@ -62,7 +62,7 @@ fn with_parity(scheme: &str) -> DriveProfile {
         "capacity=40 MiB",
         scheme,
     ]);
-    profile("ct-qlc", &set).unwrap()
+    profile("dc-qlc-15t", &set).unwrap()
 }
 
 /// A codeword is lost to the host where it fails and one of the stripe's other dies fails, too: of `n` dies there are

@@ -105,7 +105,7 @@ fn formula_notes_name_what_is_switched_off() {
     let notes_of = |set: &[&str]| {
         let set = set.iter().map(|text| Override::parse(text).unwrap());
         let simulation = Simulation {
-            drive: "ct-qlc".into(),
+            drive: "dc-qlc-15t".into(),
             set: set.collect(),
             ..Simulation::of(Input::job_file("j", READS.to_owned()).unwrap())
         };
@@ -127,7 +127,7 @@ fn formula_notes_name_what_is_switched_off() {
 fn formula_notes_name_a_state_that_is_an_approximation() {
     let notes_of = |area: &str, precondition: Precondition| {
         let simulation = Simulation {
-            drive: "ct-qlc".into(),
+            drive: "dc-qlc-15t".into(),
             set: vec![Override::parse(area).unwrap()],
             state: DriveState {
                 precondition,

@@ -16,7 +16,7 @@ fn mixed_ages_populate_and_calibrate_every_group() {
         ..DriveState::default()
     };
     let mut drive = drive(
-        profile("ct-qlc", &["schemes.read_levels=ct-qlc"]),
+        profile("dc-qlc-15t", &["schemes.read_levels=ct-qlc"]),
         &state,
         1,
     );
@@ -113,7 +113,7 @@ fn unpowered_drives_fail_more_first_reads() {
         ..aged(0, 1500)
     };
     let first_tries = |state: DriveState| {
-        let stats = run(profile("ct-qlc", &set), &state, job, 3_000);
+        let stats = run(profile("dc-qlc-15t", &set), &state, job, 3_000);
         let rows: u64 = stats.counters.retries.iter().sum();
         stats.counters.retries[0] as f64 / (rows + stats.counters.uncorrectable) as f64
     };
@@ -142,7 +142,7 @@ fn formula_a_step_of_temperature_ages_from_its_time_on() {
             temperature_step: step,
             ..aged(0, 300)
         };
-        let stats = run(profile("ct-qlc", &set), &state, job, 3_000);
+        let stats = run(profile("dc-qlc-15t", &set), &state, job, 3_000);
         let steps = stats.counters.retries.iter().zip(0u64..);
         steps.map(|(n, step)| n * step).sum::<u64>()
     };

@@ -266,7 +266,7 @@ fn model_slow_writes_are_charged_to_cleaning_where_there_is_any_and_else_to_prog
             ..firstread_testkit::aged(0, 0)
         };
         let mut drive =
-            firstread_testkit::drive(firstread_testkit::profile("ct-qlc", &set), &state, 1);
+            firstread_testkit::drive(firstread_testkit::profile("dc-qlc-15t", &set), &state, 1);
         firstread_testkit::try_run(&mut drive, job, 1, None).unwrap()
     };
     let job = |bytes: u64| {

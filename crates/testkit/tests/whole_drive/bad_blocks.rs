@@ -13,7 +13,7 @@ fn short_lived(more: &[&str]) -> Vec<String> {
 
 fn made(set: &[String], pe_cycles: u32) -> Result<Drive, DriveError> {
     let set: Vec<&str> = set.iter().map(String::as_str).collect();
-    let profile = profile("ct-qlc", &set);
+    let profile = profile("dc-qlc-15t", &set);
     let tables = voltages(&profile);
     let state = DriveState {
         pe_cycles: (pe_cycles, pe_cycles),
@@ -124,7 +124,7 @@ fn formula_the_shipped_drive_holds_its_capacity_to_its_endurance() {
             ..DriveState::default()
         };
         let drive = drive(
-            profile("ct-qlc", &["schemes.read_levels=factory"]),
+            profile("dc-qlc-15t", &["schemes.read_levels=factory"]),
             &state,
             1,
         );

@@ -26,7 +26,7 @@ fn searched(direction: &str) -> Searched {
         &direction,
     ];
     let set: Vec<&str> = FOUR_DIES.iter().copied().chain(own).collect();
-    let mut drive = drive(profile("ct-qlc", &set), &aged(28, 2500), 1);
+    let mut drive = drive(profile("dc-qlc-15t", &set), &aged(28, 2500), 1);
     let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=4000\n";
     let stats = try_run(&mut drive, job, 1, None).unwrap();
     let found = drive.log().iter().filter_map(|r| match r.what {
@@ -132,7 +132,7 @@ fn search_as_printed_climbs_the_peak_of_a_state() {
 fn powerloss_calibration_goes_on_after_a_cut_in_it() {
     let levels = ["schemes.read_levels=ct-qlc"];
     let set: Vec<&str> = FOUR_DIES.iter().copied().chain(levels).collect();
-    let made = || drive(profile("ct-qlc", &set), &aged(28, 2500), 1);
+    let made = || drive(profile("dc-qlc-15t", &set), &aged(28, 2500), 1);
     // Two days of a read an hour: more than one pass over all groups.
     let hours: Vec<_> = (1..48)
         .map(|h| (h * 3_600_000_000, HostOp::Read, 0, 4096))
@@ -181,7 +181,7 @@ fn model_power_on_verifies_the_levels() {
         };
         let own = ["schemes.read_levels=ct-qlc", &verified];
         let set: Vec<&str> = FOUR_DIES.iter().copied().chain(own).collect();
-        let mut drive = drive(profile("ct-qlc", &set), &state, 1);
+        let mut drive = drive(profile("dc-qlc-15t", &set), &state, 1);
         let job = "[j]\nrw=randread\nbs=4k\niodepth=1\nnorandommap\nnumber_ios=10000\n";
         let stats = try_run(&mut drive, job, 1, None).unwrap();
         let c = &stats.counters;

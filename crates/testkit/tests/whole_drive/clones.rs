@@ -121,7 +121,7 @@ fn model_a_clone_goes_on_as_the_drive_does() {
         (set[set.len() - 1], set, aged(28, 2_500))
     }));
     for (name, set, state) in cases {
-        let mut first = drive(profile("ct-qlc", &set), &state, 1);
+        let mut first = drive(profile("dc-qlc-15t", &set), &state, 1);
         first.digest_completions();
         run(&mut first, 1, None);
         let mut second = first.clone();
@@ -153,7 +153,7 @@ fn model_commands_in_flight_are_cloned() {
         &["chip.timing.independent_plane_reads=true"],
     ] {
         let set = [SMALL_BLOCKS, set].concat();
-        let mut first = drive(profile("ct-qlc", &set), &aged(28, 2_500), 1);
+        let mut first = drive(profile("dc-qlc-15t", &set), &aged(28, 2_500), 1);
         first.digest_completions();
         let start = first.now();
         for i in 0..64 {

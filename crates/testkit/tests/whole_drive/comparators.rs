@@ -9,7 +9,7 @@ fn run(scheme: &str, set: &[&str]) -> (RunStats, u64) {
     let scheme = format!("schemes.read_levels={scheme}");
     let own = [scheme.as_str()];
     let set: Vec<&str> = FOUR_DIES.iter().chain(&own).chain(set).copied().collect();
-    let mut drive = drive(profile("ct-qlc", &set), &aged(28, 300), 1);
+    let mut drive = drive(profile("dc-qlc-15t", &set), &aged(28, 300), 1);
     let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=4000\n";
     let stats = try_run(&mut drive, job, 1, None).unwrap();
     (stats, drive.counters().background_reads)
@@ -64,7 +64,7 @@ fn formula_spare_cells_cost_their_transfer() {
     let latency = |scheme: &str, bytes: u32| {
         let scheme = format!("schemes.read_levels={scheme}");
         let set: Vec<&str> = FOUR_DIES.iter().copied().chain([scheme.as_str()]).collect();
-        let profile = profile("ct-qlc", &set);
+        let profile = profile("dc-qlc-15t", &set);
         let ns_per_byte = 1e3 / profile.channel.rate_mt_per_s as f64;
         let mut drive = drive(profile, &aged(0, 0), 1);
         let stats = play(&mut drive, &[(0, HostOp::Read, 0, bytes)]).unwrap();

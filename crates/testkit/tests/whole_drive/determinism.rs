@@ -10,7 +10,7 @@ const JOB: &str = "[global]\niodepth=16\nnorandommap\nnumber_ios=1500\n\
 fn run(scheme: &str, seed: u64) -> (u64, String) {
     let scheme = format!("schemes.read_levels={scheme}");
     let set: Vec<&str> = FOUR_DIES.iter().copied().chain([scheme.as_str()]).collect();
-    let mut drive = drive(profile("ct-qlc", &set), &aged(28, 2500), seed);
+    let mut drive = drive(profile("dc-qlc-15t", &set), &aged(28, 2500), seed);
     let stats = try_run(&mut drive, JOB, seed, None).unwrap();
     let buckets: Vec<_> = stats.all.read.buckets().collect();
     (

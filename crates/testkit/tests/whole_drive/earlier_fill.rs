@@ -23,7 +23,7 @@ fn with(state: DriveState, earlier_fill: EarlierFill) -> DriveState {
 
 /// A drive of four dies with `set`.
 fn small(set: &[&str], state: DriveState) -> Drive {
-    drive(profile("ct-qlc", &[FOUR_DIES, set].concat()), &state, 1)
+    drive(profile("dc-qlc-15t", &[FOUR_DIES, set].concat()), &state, 1)
 }
 
 /// Groups that were populated, that have inherited, and that were verified.
@@ -88,7 +88,7 @@ fn model_first_tries_between_passes() {
                 temperature_c: 40.0,
                 ..with(aged(18, 300), earlier)
             };
-            let mut drive = drive(profile("ct-qlc", &[]), &state, seed);
+            let mut drive = drive(profile("dc-qlc-15t", &[]), &state, seed);
             let stats = try_run(&mut drive, READS, 1, Some(2_000)).unwrap();
             stats.counters.retries[1..].iter().sum::<u64>()
         };
@@ -141,7 +141,7 @@ fn model_schemes_that_keep_nothing_are_as_without_it() {
         ],
         &["schemes.read_levels=optimal-group"],
     ] {
-        let profile = profile("ct-qlc", &[SMALL_BLOCKS, set].concat());
+        let profile = profile("dc-qlc-15t", &[SMALL_BLOCKS, set].concat());
         let run = |earlier| {
             let state = with(aged(28, 1500), earlier);
             seen(&mut drive(profile.clone(), &state, 1), READS)
@@ -172,7 +172,7 @@ fn model_layers_of_dies_outlive_their_data() {
 
 #[test]
 fn model_a_drive_that_was_never_erased_has_had_none() {
-    let ct_qlc = profile("ct-qlc", &[]);
+    let ct_qlc = profile("dc-qlc-15t", &[]);
     assert_eq!(aged(28, 300).earlier_fill(&ct_qlc), None);
     let of_drive = |pe| with(aged(28, pe), EarlierFill::OfDrive).earlier_fill(&ct_qlc);
     assert_eq!(of_drive(300), Some(Ns::from_h(192)));
@@ -182,7 +182,7 @@ fn model_a_drive_that_was_never_erased_has_had_none() {
         assert_eq!(state.earlier_fill(&profile(name, &[])), None, "{name}");
     }
     let refused = |state| {
-        let profile = profile("ct-qlc", &[FOUR_DIES, &[CT_QLC]].concat());
+        let profile = profile("dc-qlc-15t", &[FOUR_DIES, &[CT_QLC]].concat());
         let tables = tables::for_drive(&profile).unwrap();
         Drive::new(profile, tables, &state, 1).unwrap_err()
     };
@@ -200,7 +200,7 @@ fn model_a_drive_that_was_never_erased_has_had_none() {
 #[test]
 fn powerloss_what_was_learned_before_is_kept() {
     let set = [SMALL_BLOCKS, &[CT_QLC, "capacity=192 MiB"]].concat();
-    let mut warm = drive(profile("ct-qlc", &set), &with(aged(28, 300), LONG), 1);
+    let mut warm = drive(profile("dc-qlc-15t", &set), &with(aged(28, 300), LONG), 1);
     warm.log_ports();
     let workload = fio::parse("w.fio", MIX).unwrap();
     let mut host = Host::jobs(&workload, warm.capacity_bytes(), 1, None).unwrap();
@@ -240,7 +240,7 @@ fn determinism_of_drives_in_any_state() {
     ];
     for state in states {
         let set = [SMALL_BLOCKS, &[CT_QLC, "capacity=192 MiB"]].concat();
-        let new = |earlier| drive(profile("ct-qlc", &set), &with(state, earlier), 1);
+        let new = |earlier| drive(profile("dc-qlc-15t", &set), &with(state, earlier), 1);
         let (mut one, mut other, cold) = (new(LONG), new(LONG), new(EarlierFill::None));
         assert_eq!(one.audit(), Ok(()), "{state:?}");
         let reads = |drive: &Drive| drive.counters().background_reads;

@@ -9,7 +9,7 @@ use firstread_testkit::{FOUR_DIES, aged, drive, play, profile, run, try_run};
 
 fn small(own: &[&str], state: &DriveState) -> Drive {
     let set: Vec<&str> = FOUR_DIES.iter().chain(own).copied().collect();
-    drive(profile("ct-qlc", &set), state, 1)
+    drive(profile("dc-qlc-15t", &set), state, 1)
 }
 
 /// Probability of more than 72 errors among 9,216 bits of error rate `p`.
@@ -181,7 +181,12 @@ fn formula_who_knows_more_fails_less() {
         let rates = schemes.map(|scheme| {
             let set = format!("schemes.read_levels={scheme}");
             let set: Vec<&str> = FOUR_DIES.iter().copied().chain([set.as_str()]).collect();
-            failed_first_tries(&run(profile("ct-qlc", &set), &aged(28, pe), job, 40_000))
+            failed_first_tries(&run(
+                profile("dc-qlc-15t", &set),
+                &aged(28, pe),
+                job,
+                40_000,
+            ))
         });
         println!("{pe} P/E: {schemes:?} {rates:.4?}");
         assert!(rates.is_sorted(), "{pe} P/E: {schemes:?} fail {rates:.4?}");

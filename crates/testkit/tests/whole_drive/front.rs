@@ -13,7 +13,7 @@ const AHEAD: &str = "schemes.read_ahead=sequential";
 
 fn ideal(own: &[&str]) -> DriveProfile {
     let set: Vec<&str> = FOUR_DIES.iter().chain(IDEAL).chain(own).copied().collect();
-    profile("ct-qlc", &set)
+    profile("dc-qlc-15t", &set)
 }
 
 /// What a read of `bytes` takes that needs no flash.
@@ -96,7 +96,7 @@ fn model_a_cache_returns_the_last_version() {
 }
 
 fn sequential(set: &[&str], job: &str, age_h: u64) -> RunStats {
-    run(profile("ct-qlc", set), &aged(age_h, 300), job, 4_000)
+    run(profile("dc-qlc-15t", set), &aged(age_h, 300), job, 4_000)
 }
 
 #[test]
@@ -104,13 +104,13 @@ fn formula_read_ahead_hides_the_flash_at_low_depth() {
     for kib in [4u64, 128] {
         let job = format!("[j]\nrw=read\nbs={kib}k\nsize=256m\n");
         let without = run(
-            profile("ct-qlc", IDEAL),
+            profile("dc-qlc-15t", IDEAL),
             &DriveState::default(),
             &job,
             2_000,
         );
         let set: Vec<&str> = IDEAL.iter().chain(&[AHEAD]).copied().collect();
-        let p = profile("ct-qlc", &set);
+        let p = profile("dc-qlc-15t", &set);
         let front = front_ns(&p, kib * KIB);
         let with = run(p, &DriveState::default(), &job, 2_000);
         let f = with.counters.front;
@@ -160,13 +160,18 @@ fn formula_random_reads_do_not_suffer() {
 fn formula_deep_queues_gain_nothing_and_lose_nothing() {
     let job = "[j]\nrw=read\nbs=128k\niodepth=128\n";
     let without = run(
-        profile("ct-qlc", IDEAL),
+        profile("dc-qlc-15t", IDEAL),
         &DriveState::default(),
         job,
         20_000,
     );
     let set: Vec<&str> = IDEAL.iter().chain(&[AHEAD]).copied().collect();
-    let with = run(profile("ct-qlc", &set), &DriveState::default(), job, 20_000);
+    let with = run(
+        profile("dc-qlc-15t", &set),
+        &DriveState::default(),
+        job,
+        20_000,
+    );
     let (a, b) = (without.all.runtime_ns as f64, with.all.runtime_ns as f64);
     println!("{a} and {b} ns; {:?}", with.counters.front);
     assert!((b / a - 1.0).abs() < 0.02, "{a} and {b} ns");

@@ -139,7 +139,7 @@ fn serve(mut jobs: Vec<JobSpec>, setting: Setting) -> Result<(), TestCaseError> 
         .copied()
         .chain([scheme.as_str(), cells])
         .collect();
-    let profile = profile("ct-qlc", &set);
+    let profile = profile("dc-qlc-15t", &set);
     let tables = TABLES.get_or_init(|| voltages(&profile)).clone();
     let state = DriveState {
         fill: setting.fill,

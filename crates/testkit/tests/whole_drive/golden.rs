@@ -32,13 +32,13 @@ fn golden_schemes_by_age_and_wear() {
         set.push(format!("schemes.read_levels={scheme}"));
         set
     };
-    let tables = voltages(&profile("ct-qlc", &[]));
+    let tables = voltages(&profile("dc-qlc-15t", &[]));
     for pe in [300, 2500] {
         for scheme in SCHEMES {
             for &age_h in AGES_H {
                 let set = set(scheme);
                 let set: Vec<&str> = set.iter().map(String::as_str).collect();
-                let profile = profile("ct-qlc", &set);
+                let profile = profile("dc-qlc-15t", &set);
                 let mut drive = Drive::new(profile, tables.clone(), &aged(age_h, pe), 1).unwrap();
                 let stats = try_run(&mut drive, JOB, 1, None).unwrap();
                 let c = &stats.counters;

@@ -16,7 +16,7 @@ fn set(of: &[&[&'static str]]) -> Vec<&'static str> {
 
 #[test]
 fn sequence_reads_that_memory_answers_count() {
-    let p = profile("ct-qlc", &set(&[FOUR_DIES, IDEAL, OBSERVED]));
+    let p = profile("dc-qlc-15t", &set(&[FOUR_DIES, IDEAL, OBSERVED]));
     let mut drive = drive(p, &DriveState::default(), 1);
     let mut script = vec![
         (0, HostOp::Write, 0, 64 << 10),
@@ -45,7 +45,7 @@ fn sequence_reads_that_memory_answers_count() {
 
 #[test]
 fn powerloss_heat_starts_cold() {
-    let p = profile("ct-qlc", &set(&[FOUR_DIES, IDEAL, OBSERVED]));
+    let p = profile("dc-qlc-15t", &set(&[FOUR_DIES, IDEAL, OBSERVED]));
     let mut drive = drive(p.clone(), &DriveState::default(), 1);
     play(&mut drive, &[(0, HostOp::Read, 0, 4 << 10)]).unwrap();
     assert_eq!(drive.heat().of(Lpn(0)).reads, 1);
@@ -71,7 +71,7 @@ fn model_heat_only_observes() {
                        [b]\nrw=randread\nbsrange=512-128k\noffset=64m\n";
     let digest = |heat: &'static [&'static str]| {
         let calibrated: &[&str] = &["schemes.read_levels=ct-qlc", "dram.read_cache=1MiB"];
-        let p = profile("ct-qlc", &set(&[SMALL_BLOCKS, calibrated, heat]));
+        let p = profile("dc-qlc-15t", &set(&[SMALL_BLOCKS, calibrated, heat]));
         let mut drive = drive(p, &aged(28, 1_000), 7);
         drive.digest_completions();
         let stats = try_run(&mut drive, JOB, 7, None).unwrap();

@@ -6,7 +6,7 @@ use firstread_testkit::{FOUR_DIES, IDEAL, aged, drive, profile, try_run};
 
 fn four_dies() -> Drive {
     let set: Vec<&str> = FOUR_DIES.iter().chain(IDEAL).copied().collect();
-    drive(profile("ct-qlc", &set), &aged(0, 0), 1)
+    drive(profile("dc-qlc-15t", &set), &aged(0, 0), 1)
 }
 
 fn run(job: &str) -> RunStats {

@@ -15,7 +15,7 @@ const REACH: u64 = 2 * MIB;
 
 fn ideal(own: &[&str]) -> DriveProfile {
     let set: Vec<&str> = FOUR_DIES.iter().chain(IDEAL).chain(own).copied().collect();
-    profile("ct-qlc", &set)
+    profile("dc-qlc-15t", &set)
 }
 
 /// A read of a page of the map, over all page types, when nothing is in its way.
@@ -112,7 +112,7 @@ fn model_a_tiny_map_cache_changes_no_data() {
                [big]\nrw=randtrim\nbs=40m\nnumber_ios=4\nthinktime=300ms\n";
     let state = aged(0, 0);
     // A stale read ends the run with an error, of a page of the map too.
-    let stats = run(profile("ct-qlc", &set), &state, job, u64::MAX);
+    let stats = run(profile("dc-qlc-15t", &set), &state, job, u64::MAX);
     let (c, f) = (&stats.counters, stats.counters.front);
     assert!(
         c.erases > 20 && f.map_writes > 1_000 && f.map_misses > 1_000,
@@ -129,7 +129,7 @@ fn formula_a_write_looks_its_page_of_the_map_up_once() {
     set.push("dram.map_cache=16MiB");
     // So slow that no write waits: one that goes on looks up again.
     let job = "[w]\nrw=write\nbs=4k\nsize=64m\niodepth=1\nthinktime=1ms\n";
-    let profile = profile("ct-qlc", &set);
+    let profile = profile("dc-qlc-15t", &set);
     let writes = 64 << 20 >> 12;
     let per_superblock = profile.geometry.slots_per_superblock(profile.mode);
     assert!(writes > 3 * u64::from(per_superblock), "{per_superblock}");

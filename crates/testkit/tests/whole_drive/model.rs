@@ -416,7 +416,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         swarm,
     };
     let set: Vec<&str> = swarm.set.iter().map(String::as_str).collect();
-    let profile = profile("ct-qlc", &set);
+    let profile = profile("dc-qlc-15t", &set);
     let mode = profile.mode;
     let tables = tables(&profile);
     let unit = profile.geometry.slot_bytes as u64;

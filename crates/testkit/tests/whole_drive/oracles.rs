@@ -19,7 +19,7 @@ struct Came {
 
 fn run(drives: &[&str], set: &[&str], state: &DriveState, seed: u64, job: &str) -> Came {
     let set: Vec<&str> = drives.iter().chain(set).copied().collect();
-    let mut drive = drive(profile("ct-qlc", &set), state, seed);
+    let mut drive = drive(profile("dc-qlc-15t", &set), state, seed);
     let stats: RunStats = try_run(&mut drive, job, seed, None).unwrap();
     let read = &stats.all.read;
     Came {

@@ -260,7 +260,7 @@ fn smoke_schemes_that_use_the_whole_die_are_refused() {
         let set = [APART.to_owned(), format!("schemes.retry={retry}")];
         let overrides: Vec<Override> = set.iter().map(|s| Override::parse(s).unwrap()).collect();
         let axes = firstread_firmware::policy::AXES;
-        let error = load_drive(&Library::new(), "ct-qlc", &overrides, axes).unwrap_err();
+        let error = load_drive(&Library::new(), "dc-qlc-15t", &overrides, axes).unwrap_err();
         let text = error.to_string();
         assert!(
             text.contains("schemes.retry") && text.contains("independent_plane_reads"),
@@ -289,7 +289,7 @@ fn model_planes_that_read_apart_change_no_data() {
                    [w]\nrw=randrw\nrwmixread=50\nbssplit=512/10:4k/60:20k/20:80k/10\nblockalign=512\nio_size=500m\n\
                    [s]\nrw=read\nbs=64k\n\
                    [t]\nrw=randtrim\nbs=32k\nnumber_ios=2000\n";
-        let stats = run(profile("ct-qlc", &set), &aged(28, 2500), job, u64::MAX);
+        let stats = run(profile("dc-qlc-15t", &set), &aged(28, 2500), job, u64::MAX);
         let c = &stats.counters;
         assert!(
             c.erases > 20 && c.retries[1..].iter().sum::<u64>() > 1_000,
@@ -307,7 +307,7 @@ fn formula_reads_scale_with_planes_until_the_channel_is_full() {
         // A channel that is never full, so that the arrays bound the rate.
         set.extend(["chip.timing.io=100000 MT/s", "channel.rate=100000 MT/s"]);
         set.extend(apart.then_some(APART));
-        let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+        let mut drive = drive(profile("dc-qlc-15t", &set), &aged(0, 0), 1);
         let job =
             format!("[r]\nrw=randread\nbs=4k\niodepth={depth}\nnorandommap\nnumber_ios=20000\n");
         let stats = try_run(&mut drive, &job, 1, None).unwrap();

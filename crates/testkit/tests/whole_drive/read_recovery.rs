@@ -287,7 +287,7 @@ fn formula_a_threshold_code_has_nothing_soft() {
         .iter()
         .map(|s| Override::parse(s).unwrap())
         .collect();
-    let error = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap_err();
+    let error = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES).unwrap_err();
     assert_snapshot!(error.to_string(), @"--set schemes.read_recovery=soft: schemes.read_recovery: `soft` needs a code with a soft decoder (ldpc-1k, ldpc-4k); `ecc.code` is `threshold`, which gains nothing from soft senses: choose none or parity");
 }
 
@@ -449,7 +449,7 @@ fn formula_parity_takes_its_share_of_space_and_writes() {
         .chain(&[PARITY, "capacity=48 GiB"])
         .map(|s| Override::parse(s).unwrap())
         .collect();
-    let error = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap_err();
+    let error = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES).unwrap_err();
     assert!(error.to_string().contains("superblocks hold in"), "{error}");
 }
 

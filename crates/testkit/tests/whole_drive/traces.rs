@@ -25,7 +25,7 @@ fn traces() -> Option<PathBuf> {
 
 /// Runs a trace whole on the 15.36 TB drive; also how many records were read.
 fn replay(path: &PathBuf) -> Result<(RunStats, u64), RunError> {
-    let mut drive = drive(profile("ct-qlc", &[]), &aged(28, 300), 1);
+    let mut drive = drive(profile("dc-qlc-15t", &[]), &aged(28, 300), 1);
     let options = TraceOptions {
         capacity_bytes: drive.capacity_bytes(),
         // A few records of the Tencent window go back by one of its seconds.
@@ -110,7 +110,7 @@ fn fuzz_a_record_that_no_clock_reaches_is_an_error() {
             })
         };
         let host = Host::trace("late", [record(0), record(time_ns)].into_iter(), 8, None);
-        let mut drive = drive(profile("ct-qlc", IDEAL), &aged(1, 0), 1);
+        let mut drive = drive(profile("dc-qlc-15t", IDEAL), &aged(1, 0), 1);
         let error = host.run(&mut drive, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("146 years"), "{time_ns}: {error}");
     }

@@ -17,7 +17,7 @@ fn overloaded(scheme: &str, more: &[&str]) -> (DriveProfile, Vec<PortCall>) {
     let mut set = [SMALL_BLOCKS, IDEAL].concat();
     set.push(&scheme);
     set.extend(more);
-    let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+    let mut drive = drive(profile("dc-qlc-15t", &set), &aged(0, 0), 1);
     drive.log_ports();
     try_run(&mut drive, OVERLOAD, 1, None).unwrap();
     (drive.profile().clone(), drive.port_calls().to_vec())
@@ -193,7 +193,7 @@ fn model_free_suspends_bound_every_scheme() {
         let scheme = format!("schemes.suspend={scheme}");
         let mut set = [SMALL_BLOCKS, IDEAL].concat();
         set.push(&scheme);
-        let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), seed);
+        let mut drive = drive(profile("dc-qlc-15t", &set), &aged(0, 0), seed);
         let stats = try_run(&mut drive, job, seed, Some(60_000)).unwrap();
         let read = &stats.all.read;
         (read.mean_ns(), read.percentile(99.0).ns)

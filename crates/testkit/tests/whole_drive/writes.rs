@@ -17,7 +17,7 @@ const WORDLINE: u64 = 128;
 #[test]
 fn writes_in_part_that_overlap_do_not_wait_for_each_other_forever() {
     let set: Vec<&str> = SMALL_BLOCKS.iter().chain(IDEAL).copied().collect();
-    let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+    let mut drive = drive(profile("dc-qlc-15t", &set), &aged(0, 0), 1);
     let far = 10_000 * SLOT;
     let slots = |n: u64| (n * SLOT) as u32;
     let earlier = (2_000, HostOp::Write, SLOT + 2048, 512);
@@ -65,7 +65,7 @@ fn formula_writes_make_progress_under_reads_without_end() {
             .copied()
             .chain([wait.as_str()])
             .collect();
-        let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+        let mut drive = drive(profile("dc-qlc-15t", &set), &aged(0, 0), 1);
         let stats = firstread_testkit::try_run(&mut drive, &job, 1, None).unwrap();
         let write = &stats.all.write;
         (write.max_ns(), stats.simulated.0)
@@ -95,7 +95,7 @@ fn formula_reads_make_progress_under_writes_without_end() {
         if apart {
             set.push("chip.timing.independent_plane_reads=true");
         }
-        let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+        let mut drive = drive(profile("dc-qlc-15t", &set), &aged(0, 0), 1);
         let job = "[w]\nrw=write\nbs=64k\niodepth=64\nsize=96m\n\
                    [r]\nrw=randread\nbs=4k\noffset=128m\nsize=64m\nnorandommap\nnumber_ios=1000\niodepth=4\n";
         let stats = firstread_testkit::try_run(&mut drive, job, 1, None).unwrap();
@@ -173,7 +173,7 @@ fn formula_no_write_waits_long_for_cleaning_on_qlc() {
         let set = SMALL_BLOCKS.iter().chain(IDEAL).copied();
         let set = set.chain(drive).chain(["schemes.gc_victim=greedy"]);
         let load = Load {
-            drive: "ct-qlc",
+            drive: "dc-qlc-15t",
             set: set.map(str::to_string).collect(),
             precondition: Precondition::None,
             depth,

@@ -3,7 +3,7 @@
 use firstread_core::HostOp;
 
 use super::error::{ColumnsError, RecordError};
-use super::format::{Column, Format, Layout, MAX_COLUMNS, Role, Shape};
+use super::format::{Column, Format, Layout, MAX_COLUMNS, Role, Separator, Shape};
 use super::text;
 use crate::nearest::likely;
 
@@ -136,6 +136,25 @@ impl Columns {
     pub(super) const fn more(&self) -> bool {
         self.more
     }
+}
+
+/// What separates the columns of `line`: what it has as many as `told` of, or, where it has not, the first that it has at all.
+pub(super) fn separator(line: &[u8], told: &Columns) -> Separator {
+    let all = [Separator::Commas, Separator::Semicolons, Separator::Blanks];
+    let fits = |separator: &Separator| {
+        let given = text::Fields::cut(line, *separator).len();
+        let wanted = told.as_slice().len();
+        given == wanted || (given > wanted && told.more())
+    };
+    let has = |separator: &Separator| match separator {
+        Separator::Commas => line.contains(&b','),
+        Separator::Semicolons => line.contains(&b';'),
+        Separator::Blanks => true,
+    };
+    let fitting = all.into_iter().find(|s| has(s) && fits(s));
+    fitting
+        .or(all.into_iter().find(has))
+        .unwrap_or(Separator::Blanks)
 }
 
 /// The column called `name`, by its own or another name.

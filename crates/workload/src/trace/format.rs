@@ -2,8 +2,6 @@
 
 use firstread_core::HostOp;
 
-use super::columns::Columns;
-use super::text::Fields;
 use crate::error::WorkloadError;
 use crate::nearest::likely;
 
@@ -16,26 +14,6 @@ pub(super) enum Separator {
     Commas,
     Semicolons,
     Blanks,
-}
-
-impl Separator {
-    /// The one by which `line` has the columns of `told`; of none, the first that it has at all.
-    pub(super) fn of(line: &[u8], told: &Columns) -> Separator {
-        let all = [Separator::Commas, Separator::Semicolons, Separator::Blanks];
-        let fits = |separator: &Separator| {
-            let (given, wanted) = (Fields::cut(line, *separator).len(), told.as_slice().len());
-            given == wanted || (given > wanted && told.more())
-        };
-        let has = |separator: &Separator| match separator {
-            Separator::Commas => line.contains(&b','),
-            Separator::Semicolons => line.contains(&b';'),
-            Separator::Blanks => true,
-        };
-        let fitting = all.into_iter().find(|s| has(s) && fits(s));
-        fitting
-            .or(all.into_iter().find(has))
-            .unwrap_or(Separator::Blanks)
-    }
 }
 
 /// Columns of a line, what stands between them, and whether more columns may follow.

@@ -208,7 +208,7 @@ impl<R: Read> TraceReader<R> {
             Some(pattern) => Some((*pattern.columns(), Separator::Blanks)),
             None => options
                 .columns
-                .map(|columns| (columns, Separator::of(first_line, &columns))),
+                .map(|columns| (columns, columns::separator(first_line, &columns))),
         };
         let format = match options.format {
             _ if options.pattern.is_some() => &format::PATTERN,
