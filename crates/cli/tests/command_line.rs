@@ -436,7 +436,7 @@ fn readme_sample() -> &'static str {
 }
 
 #[test]
-#[ignore = "two million reads, many of them retried"]
+#[ignore = "six hundred thousand reads, many of them retried"]
 fn golden_the_sample_in_the_readme() {
     let folder = Folder::new("readme");
     let schemes = "read_levels=factory,frozen,ct-qlc,optimal";
@@ -448,9 +448,9 @@ fn golden_the_sample_in_the_readme() {
             "--pe-cycles",
             "2500",
             "--drives",
-            "5",
+            "3",
             "--limit",
-            "100000",
+            "50000",
         ])
         .ok();
     assert!(

@@ -150,7 +150,7 @@ fn model_a_matrix_is_the_runs_of_its_combinations() {
         folder
             .0
             .join("m/points")
-            .join("drive-ct-qlc-pe_cycles-1k-age-0_seed-3.json"),
+            .join("drive-dc-qlc-15t-pe_cycles-1k-age-0_seed-3.json"),
     )
     .unwrap();
     let again = folder.run(&line).ok();

@@ -287,7 +287,11 @@ pub fn library(drive: &str, overrides: &[Override]) -> Result<Library, Error> {
         }
     } else if !library.has(Kind::Drive, drive) {
         let names = library.names(Kind::Drive);
-        return Err(Unknown::new("drive", drive, names.into_iter()).into());
+        let unknown = Unknown {
+            nearest: library.nearest(Kind::Drive, drive).to_owned(),
+            ..Unknown::new("drive", drive, names.into_iter())
+        };
+        return Err(unknown.into());
     }
     if let Some(chip) = chip_reference(&library, drive, overrides)?
         && !library.has(Kind::Chip, &chip)

@@ -185,6 +185,13 @@ impl Library {
         names.contains(&name) || names.contains(&today(kind, name))
     }
 
+    /// The name there is that is most similar to `name`; an earlier one stands for that of today.
+    pub fn nearest(&self, kind: Kind, name: &str) -> &str {
+        let earlier = EARLIER.iter().filter(|_| kind == Kind::Drive);
+        let all = self.names(kind).into_iter().chain(earlier.map(|row| row.0));
+        firstread_workload::nearest(name, all).map_or("", |name| today(kind, name))
+    }
+
     /// Label for messages, and text of profile `name`.
     fn find(&self, kind: Kind, name: &str) -> Result<(String, &str), Problem> {
         let own = self
@@ -201,12 +208,10 @@ impl Library {
             return Ok((format!("profiles/{}s/{name}.toml", kind.name()), text));
         }
         let names = self.names(kind);
-        let earlier = EARLIER.iter().filter(|_| kind == Kind::Drive);
-        let likely = names.iter().copied().chain(earlier.map(|row| row.0));
         Err(Problem::new(format!(
             "there is no {} `{name}`; the nearest is `{}` of {}",
             kind.name(),
-            firstread_workload::nearest(name, likely).map_or("", |name| today(kind, name)),
+            self.nearest(kind, name),
             names.join(", ")
         )))
     }
