@@ -9,12 +9,12 @@ use roxmltree::{Document, Node};
 use thiserror::Error;
 
 /// Why a file of MQSim cannot be used.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Debug, Error)]
 #[allow(missing_docs, reason = "an error's message says what its values are")]
 pub enum MqsimError {
     /// It is no XML.
     #[error("{0}")]
-    Xml(String),
+    Xml(roxmltree::Error),
     /// An element is not there. Holds its name and where it should be.
     #[error("line {line}: <{within}> has no <{name}>")]
     Missing {
@@ -84,7 +84,7 @@ struct Element<'a, 'input> {
 
 fn parsed(text: &str) -> Result<Document<'_>, MqsimError> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    Document::parse(text).map_err(|error| MqsimError::Xml(error.to_string()))
+    Document::parse(text).map_err(MqsimError::Xml)
 }
 
 impl<'a, 'input> Element<'a, 'input> {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use firstread_workload::nearest;
 
+use crate::profile::Problem;
 use crate::profile::document::{Entry, Location, Node, is_leaf};
 use crate::profile::listing::{ResolvedEntry, quoted};
 use crate::profile::quantity::{Dimension, Quantity, Unit};
@@ -358,55 +359,15 @@ impl Keys<'_> {
         let Some(leaf) = self.leaf(key, true) else {
             return Vec::new();
         };
-        let of = |place: String, node: &Node| -> Result<i8, String> {
-            let Node::Number(text) = node else {
-                return Err(format!(
-                    "{place} is {}; expected a whole number",
-                    node.what()
-                ));
-            };
-            let range = "levels are from -128 to 127 DAC units of the factory's";
-            match text.parse::<i64>() {
-                Ok(n) => i8::try_from(n).map_err(|_| format!("{place} is {text}; {range}")),
-                Err(_) => Err(format!(
-                    "{place} is {text}; expected a whole number of DAC units"
-                )),
-            }
-        };
-        let all = || -> Result<Vec<Vec<i8>>, String> {
-            let Node::Array(rows) = leaf.node else {
-                let what = leaf.node.what();
-                return Err(format!(
-                    "is {what}; expected a list of entries, or the name of a .csv file"
-                ));
-            };
-            if rows.is_empty() {
-                return Err("has no entry".into());
-            }
-            let row = |(i, row): (usize, &Node)| {
-                let Node::Array(levels) = row else {
-                    return Err(format!(
-                        "entry {} is {}; expected a list of offsets",
-                        i + 1,
-                        row.what()
-                    ));
-                };
-                let level = |(k, node): (usize, &Node)| {
-                    of(format!("entry {}, level {},", i + 1, k + 1), node)
-                };
-                levels.iter().enumerate().map(level).collect()
-            };
-            rows.iter().enumerate().map(row).collect()
-        };
-        match all() {
+        match offsets_of(leaf.node) {
             Ok(entries) => {
                 let row = |row: &Vec<i8>| bracketed(row.iter().map(i8::to_string));
                 let value = bracketed(entries.iter().map(row));
                 self.list(leaf, value.clone(), "", value);
                 entries
             }
-            Err(message) => {
-                self.wrong(&leaf, message);
+            Err(problem) => {
+                self.wrong(&leaf, problem.message);
                 Vec::new()
             }
         }
@@ -606,5 +567,50 @@ impl Reader<'_> {
         let value = f(&keys);
         keys.end();
         value
+    }
+}
+
+/// The lists of level offsets in `node`.
+fn offsets_of(node: &Node) -> Result<Vec<Vec<i8>>, Problem> {
+    let wrong = |message: String| Err(Problem::new(message));
+    let Node::Array(rows) = node else {
+        let what = node.what();
+        return wrong(format!(
+            "is {what}; expected a list of entries, or the name of a .csv file"
+        ));
+    };
+    if rows.is_empty() {
+        return wrong("has no entry".into());
+    }
+    let row = |(i, row): (usize, &Node)| {
+        let entry = i + 1;
+        let Node::Array(levels) = row else {
+            let what = row.what();
+            let message = format!("entry {entry} is {what}; expected a list of offsets");
+            return Err(Problem::new(message));
+        };
+        let levels = levels.iter().zip(1..);
+        levels
+            .map(|(node, level)| offset(&format!("entry {entry}, level {level},"), node))
+            .collect()
+    };
+    rows.iter().enumerate().map(row).collect()
+}
+
+/// The level offset in `node`, which is called `place` in messages.
+fn offset(place: &str, node: &Node) -> Result<i8, Problem> {
+    let wrong = |message: String| Err(Problem::new(message));
+    let Node::Number(text) = node else {
+        let what = node.what();
+        return wrong(format!("{place} is {what}; expected a whole number"));
+    };
+    match text.parse::<i64>().map(i8::try_from) {
+        Ok(Ok(n)) => Ok(n),
+        Ok(Err(_)) => wrong(format!(
+            "{place} is {text}; levels are from -128 to 127 DAC units of the factory's"
+        )),
+        Err(_) => wrong(format!(
+            "{place} is {text}; expected a whole number of DAC units"
+        )),
     }
 }

@@ -95,11 +95,11 @@ fn group_units(column: &str) -> String {
 }
 
 /// Why a regular expression cannot be used.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, Error)]
 pub enum PatternError {
-    /// It is no expression. Holds what is wrong with it.
+    /// It is no expression.
     #[error("{0}")]
-    Syntax(String),
+    Syntax(regex_lite::Error),
     /// No group has a name.
     #[error(
         "it has no named groups; name those of offset and size, as in (?<offset_B>[0-9]+) and (?<size_B>[0-9]+)"

@@ -24,7 +24,7 @@ impl Pattern {
     /// # Errors
     /// [`PatternError`] where it is no expression, or its named groups are not those of a request.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
-        let regex = Regex::new(text).map_err(|error| PatternError::Syntax(error.to_string()))?;
+        let regex = Regex::new(text).map_err(PatternError::Syntax)?;
         let (mut specs, mut groups) = (Vec::new(), Vec::new());
         for (i, name) in regex.capture_names().enumerate() {
             let Some(name) = name else {
