@@ -509,11 +509,10 @@ impl Study {
             name.clone_into(&mut self.title);
         }
         let library = Library::new();
-        let drives = library.names(Kind::Drive);
         for experiment in &mut self.experiments {
             experiment.complete();
             for name in &experiment.variants {
-                if !self.variants.contains_key(name) && drives.contains(&name.as_str()) {
+                if !self.variants.contains_key(name) && library.has(Kind::Drive, name) {
                     let shipped = Variant {
                         drive: name.clone(),
                         schemes: Vec::new(),
