@@ -865,7 +865,8 @@ fn where_it_is_wrong_is_said() {
     }
     let unknown = self::message(drive("ct-qcl", &[]));
     assert!(
-        unknown.starts_with("there is no drive `ct-qcl`; the nearest is `dc-qlc-15t` of dc-qlc-15t,")
+        unknown
+            .starts_with("there is no drive `ct-qcl`; the nearest is `dc-qlc-15t` of dc-qlc-15t,")
     );
     assert!(Override::parse("a.b").is_err() && Override::parse("a..b=3").is_err());
     assert!(Override::parse("=3").is_err() && Override::parse("a=").is_err());
