@@ -134,7 +134,7 @@ pub struct TraceReader<R: Read> {
 enum Parser {
     Text,
     /// With memory for the groups of a line.
-    Pattern(Pattern, CaptureLocations),
+    Pattern(Box<(Pattern, CaptureLocations)>),
     Vscsi(Version),
     /// With the unit of its object ids (B).
     OracleGeneral(u64),
@@ -221,7 +221,7 @@ impl<R: Read> TraceReader<R> {
         };
         let parser = match format.layout {
             _ if let Some(pattern) = &options.pattern => {
-                Parser::Pattern(pattern.clone(), pattern.locations())
+                Parser::Pattern(Box::new((pattern.clone(), pattern.locations())))
             }
             Layout::Csv { .. } | Layout::Blanks => Parser::Text,
             Layout::Blkparse(action) => Parser::Blkparse(action),
@@ -452,7 +452,8 @@ impl<R: Read> TraceReader<R> {
                         continue;
                     }
                     match parser {
-                        Parser::Pattern(pattern, found) => {
+                        Parser::Pattern(of) => {
+                            let (pattern, found) = &mut **of;
                             let request = pattern.request(line, found);
                             if let Ok(None) = &request {
                                 self.unmatched.get_or_insert_with(|| shown(line));
