@@ -2,16 +2,33 @@
 
 use firstread_core::flash::codewords;
 use firstread_core::{
-    FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming, SpareErrors,
-    SuperblockId,
+    BlockId, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming,
+    SpareErrors, SuperblockId,
 };
 use firstread_ecc::{Code, SoftWeights, Verdict};
-use firstread_nand::{CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
+use firstread_nand::{BlockState, CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
 
 use super::group_oracle::Members;
 use super::sensed::Sensed;
 use super::verdicts::{COUNT, Verdicts};
 use super::{Cells, Errors};
+
+/// Where the cells of a page are.
+#[derive(Clone, Copy)]
+struct CellsAt {
+    /// The superblock that the page is of.
+    of: SuperblockId,
+    /// The page of the block that the superblock has there: its number stands for that of a superblock.
+    page: PageAddr,
+}
+
+impl CellsAt {
+    /// Whether the block is a spare in the superblock.
+    #[inline]
+    fn is_spare(&self) -> bool {
+        self.of != self.page.block
+    }
+}
 
 impl Cells {
     /// Senses and decodes a read that was requested at `now`.
@@ -19,6 +36,7 @@ impl Cells {
     pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
             block,
+            on,
             wordline,
             page,
             wanted,
@@ -30,11 +48,14 @@ impl Cells {
         else {
             unreachable!("only reads are sensed")
         };
-        let at = PageAddr {
-            die: op.die,
-            block,
-            wordline,
-            page,
+        let at = CellsAt {
+            of: block,
+            page: PageAddr {
+                die: op.die,
+                block: SuperblockId(on.0),
+                wordline,
+                page,
+            },
         };
         let real = now + self.unpowered;
         self.senses += 1;
@@ -53,6 +74,7 @@ impl Cells {
     pub(crate) fn sense_more(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
             block,
+            on,
             wordline,
             page,
             wanted,
@@ -63,14 +85,25 @@ impl Cells {
         else {
             unreachable!("only reads are sensed")
         };
-        let at = PageAddr {
-            die: op.die,
-            block,
-            wordline,
-            page,
+        let at = CellsAt {
+            of: block,
+            page: PageAddr {
+                die: op.die,
+                block: SuperblockId(on.0),
+                wordline,
+                page,
+            },
         };
         self.senses += 1;
         self.hard(now, at, wanted, &levels, timing).0
+    }
+
+    /// The state of the block at `at`.
+    fn state_at(&self, at: CellsAt) -> BlockState {
+        match at.is_spare() {
+            true => self.state_of(at.of, at.page.die, BlockId(at.page.block.0)),
+            false => self.blocks[at.of.0 as usize],
+        }
     }
 
     /// The first plane with codewords in `wanted`, its first codeword, and which of its codewords are wanted.
@@ -91,21 +124,22 @@ impl Cells {
     fn hard(
         &mut self,
         now: Ns,
-        at: PageAddr,
+        at: CellsAt,
         wanted: u64,
         levels: &Levels,
         timing: SenseTiming,
     ) -> (Sensed, u64) {
         if let Errors::ByRetries(_) = self.errors {
-            return self.by_retries(at, wanted, levels);
+            return self.by_retries((at.of, at.page), wanted, levels);
         }
         let real = now + self.unpowered;
         let timing = match *levels {
             Levels::Ideal(IdealScope::PageAtAnyTime) => SenseTiming::DEFAULT,
             _ => timing,
         };
-        let levels = self.resolve(now, at.block, levels);
-        let block = at.block.0 as usize;
+        let levels = self.resolve(now, at.of, levels);
+        let block = at.of.0 as usize;
+        let of_spare;
         let is_current = |k: &CachedCondition| self.medium.is_current(k, &self.blocks[block], real);
         if !self.cached_condition[block]
             .as_ref()
@@ -114,7 +148,11 @@ impl Cells {
             self.look_at(block, real);
         }
         let known = self.cached_condition[block].as_ref();
-        let condition = &known.expect("looked at just now").condition;
+        let mut condition = &known.expect("looked at just now").condition;
+        if at.is_spare() {
+            of_spare = self.medium.cached_condition(&self.state_at(at), real);
+            condition = &of_spare.condition;
+        }
         let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
         while left != 0 {
@@ -123,7 +161,7 @@ impl Cells {
             planes += 1;
             let page = self
                 .medium
-                .sense_under(at, plane, condition, &levels, timing, self.senses)
+                .sense_under(at.page, plane, condition, &levels, timing, self.senses)
                 .expect("the firmware reads pages that the drive has");
             while page_left != 0 {
                 let codeword = page_left.trailing_zeros() & !3;
@@ -150,7 +188,7 @@ impl Cells {
         let mut sensed = verdicts.sensed(self.decode, &self.code, &mut self.checks);
         let cells = self.spare_cells[self.blocks[block].mode.bits() as usize - 1];
         if cells != 0 && sensed.failed != 0 {
-            sensed.spare = self.spare(at, sensed.failed, condition, &levels, timing, cells);
+            sensed.spare = self.spare(at.page, sensed.failed, condition, &levels, timing, cells);
         }
         (sensed, planes)
     }
@@ -160,24 +198,33 @@ impl Cells {
     fn soft(
         &mut self,
         now: Ns,
-        at: PageAddr,
+        at: CellsAt,
         wanted: u64,
         levels: &Levels,
         timing: SenseTiming,
         soft: SoftLevels,
     ) -> (Sensed, u64) {
         let real = now + self.unpowered;
-        let levels = self.resolve(now, at.block, levels);
+        let levels = self.resolve(now, at.of, levels);
+        let state = self.state_at(at);
         let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
         while left != 0 {
             let (plane, start, mut page_left) = self.first_plane(left);
             left ^= page_left << start;
             planes += 1;
-            let block = &self.blocks[at.block.0 as usize];
             let page = self
                 .medium
-                .sense_soft(at, plane, block, real, &levels, soft, timing, self.senses)
+                .sense_soft(
+                    at.page,
+                    plane,
+                    &state,
+                    real,
+                    &levels,
+                    soft,
+                    timing,
+                    self.senses,
+                )
                 .expect("the firmware reads pages that the drive has");
             while page_left != 0 {
                 let codeword = page_left.trailing_zeros();
@@ -254,7 +301,7 @@ impl Cells {
     fn count_ones(
         &mut self,
         real: Ns,
-        at: PageAddr,
+        at: CellsAt,
         wanted: u64,
         valley: u8,
         levels: &Levels,
@@ -268,11 +315,11 @@ impl Cells {
             let (plane, start, page) = self.first_plane(left);
             left ^= page << start;
             planes += 1;
-            let state = &self.blocks[at.block.0 as usize];
+            let state = &self.state_at(at);
             let (ones, cells) = self
                 .medium
                 .ones_count(
-                    at,
+                    at.page,
                     plane,
                     state,
                     real,

@@ -363,8 +363,8 @@ mod tests {
         });
         assert_eq!(
             bytes.concat(),
-            "ct-qlc: 3.8 MB, buffers of 300 MB; fg-qlc: 3.8 MB, buffers of 300 MB; \
-             a-tlc: 2.9 MB, buffers of 225 MB; "
+            "ct-qlc: 4.0 MB, buffers of 300 MB; fg-qlc: 4.1 MB, buffers of 300 MB; \
+             a-tlc: 3.1 MB, buffers of 225 MB; "
         );
     }
 

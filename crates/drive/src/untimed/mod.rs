@@ -147,9 +147,11 @@ impl UntimedDrive {
     pub fn is_read_only(&self) -> bool {
         self.firmware.is_read_only()
     }
-    /// Blocks that have failed, those of the factory among them: each on all planes of its die.
-    pub fn failed_blocks(&self) -> u64 {
-        self.flash.failed_blocks()
+    /// Blocks of one plane that are bad, as makers count them: from the factory, and since. The good ones beside them on other
+    /// planes are out of use too, and do not count.
+    pub fn bad_blocks(&self) -> (u64, u64) {
+        let bad = self.flash.bad_planes();
+        (bad.factory.into(), bad.grown.into())
     }
     /// Program/erase cycles of each superblock, and whether it is retired.
     pub fn wear(&self) -> impl Iterator<Item = (SuperblockId, u32, bool)> {

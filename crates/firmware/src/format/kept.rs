@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-use super::section::checksum;
+use super::checksum::checksum;
 use super::{Cursor, Record as _};
 
 /// Bytes of a cell.

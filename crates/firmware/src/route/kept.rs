@@ -37,7 +37,9 @@ enum Part {
     Directory,
     MapCache,
     Relocation,
-    /// Of the table of superblocks, what it has beside its records.
+    /// The blocks that superblocks have.
+    Assembly,
+    /// The worst capacity that there was.
     Worst,
     Counters,
     ReadLevels,
@@ -45,13 +47,14 @@ enum Part {
 }
 
 impl Part {
-    const ALL: [Part; 10] = [
+    const ALL: [Part; 11] = [
         Part::Header,
         Part::Placement,
         Part::Programs,
         Part::Directory,
         Part::MapCache,
         Part::Relocation,
+        Part::Assembly,
         Part::Worst,
         Part::Counters,
         Part::ReadLevels,
@@ -73,7 +76,7 @@ impl Part {
             Part::Directory => SectionId::Journal,
             Part::MapCache => SectionId::MapCache,
             Part::Relocation => SectionId::Relocation,
-            Part::Worst => SectionId::Superblocks,
+            Part::Assembly | Part::Worst => SectionId::Superblocks,
             Part::Counters => SectionId::Counters,
             Part::ReadLevels => SectionId::ReadLevels,
             Part::Retry => SectionId::Retry,
@@ -233,13 +236,18 @@ impl<K: KeptMemory> Keeper<K> {
         };
         let header = firmware.header;
         (firmware.header.clock, firmware.header.sequence) = (now, sequence);
+        let all = keeps_learned || self.keeps_all;
+        let assembly = firmware.lower.store.shared.blocks.assembly_has_changed();
         for part in Part::ALL {
-            if keeps_learned || self.keeps_all || !part.is_learned() {
+            let is_kept = match part {
+                Part::Assembly => assembly || self.keeps_all,
+                _ => all || !part.is_learned(),
+            };
+            if is_kept {
                 self.keep_part(part, firmware);
             }
         }
         firmware.header = header;
-        let all = keeps_learned || self.keeps_all;
         self.keep_records(all, firmware);
         self.keep_regions(firmware);
         self.keeps_all = false;
@@ -349,6 +357,7 @@ impl<M: Arena> Firmware<M> {
         match part {
             Part::Header => self.header.transfer_alone(cursor),
             Part::Directory => self.lower.store.table.transfer_directory(cursor),
+            Part::Assembly => self.lower.store.shared.blocks.transfer_assembly(cursor),
             Part::Worst => {
                 let blocks = &mut self.lower.store.shared.blocks;
                 blocks.worst_capacity_mut().transfer(cursor);

@@ -11,7 +11,7 @@ mod truth;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use firstread_core::{CellMode, DieId, Geometry, Ns, PageAddr, Stream, SuperblockId};
+use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, Stream, SuperblockId};
 
 use crate::ageing::history::{History, NS_PER_H, Stress};
 use crate::ageing::law::Exposure;
@@ -20,7 +20,7 @@ use crate::chip::ChipProfile;
 use crate::gaussian::Gaussian;
 use crate::place::layers::{self, LayerFactors};
 use crate::place::open_block;
-use crate::place::variation::{ChipDrawn, Drawn, Spread};
+use crate::place::variation::{ChipDrawn, Drawn, Spread, block_key, blocks};
 use crate::poisson::Quantiles;
 use crate::profile::error::bad;
 use crate::profile::{ProfileError, Reason};
@@ -119,7 +119,7 @@ impl Medium {
             layers,
             nominal_layer,
             chips,
-            blocks: root.named("block"),
+            blocks: blocks(seed),
             chip,
             geometry,
         };
@@ -297,8 +297,7 @@ impl Medium {
     }
 
     fn block_key(&self, die: DieId, plane: u8, block: SuperblockId) -> Stream {
-        self.blocks
-            .at(((die.0 as u64) << 40) | ((plane as u64) << 32) | block.0 as u64)
+        block_key(self.blocks, die, plane, BlockId(block.0))
     }
 
     /// The wordline at `at` under `condition`, and the random stream of its block.

@@ -2,7 +2,7 @@
 //! streams keyed by address, so nothing is stored. Each die counts as a chip. A single factor reaches 4.3
 //! standard deviations; sums reach further. Null: zeros.
 
-use firstread_core::Stream;
+use firstread_core::{BlockId, DieId, Stream};
 
 use crate::gaussian::Gaussian;
 use crate::profile::field::numbers;
@@ -107,6 +107,22 @@ pub struct Drawn {
     pub state_rate_spread: f32,
     /// Standard deviation of a programmed state's offset (mV).
     pub state_offset_spread_mv: f32,
+}
+
+/// The stream of the blocks of a drive's medium that is made of `seed`.
+pub fn blocks(seed: u64) -> Stream {
+    Stream::new(seed).named("medium").named("block")
+}
+
+/// The stream of block `block` of plane `plane` of `die`, of the `blocks` of a drive.
+#[inline]
+pub fn block_key(blocks: Stream, die: DieId, plane: u8, block: BlockId) -> Stream {
+    blocks.at(((die.0 as u64) << 40) | ((plane as u64) << 32) | block.0 as u64)
+}
+
+/// The normal score of the retention rate of the block whose stream is `block`.
+pub fn block_rate_score(g: &Gaussian, block: Stream) -> f32 {
+    g.of_u16(block.quick(0) as u16)
 }
 
 /// Bits whose score is a finite number, used where the spread is zero.

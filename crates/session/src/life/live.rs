@@ -156,7 +156,8 @@ impl Living<'_> {
     /// Looks at the drive; whether its life has ended.
     fn looks(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<bool, Error> {
         let blocks = self.drive.blocks();
-        let bad = self.drive.failed_blocks() as f64 / self.all_blocks();
+        let (factory, grown) = self.drive.bad_blocks();
+        let bad = (factory + grown) as f64 / self.all_blocks();
         let ended = match self.life.terms.until {
             Until::Bad(share) => bad >= share,
             Until::Lost(class) => {
@@ -208,7 +209,9 @@ impl Living<'_> {
 
     fn all_blocks(&self) -> f64 {
         let geometry = &self.drive.profile().geometry;
-        f64::from(geometry.blocks_per_plane) * f64::from(geometry.dies())
+        f64::from(geometry.blocks_per_plane)
+            * f64::from(geometry.dies())
+            * f64::from(geometry.planes)
     }
 
     fn amplification(&self) -> f64 {
@@ -236,7 +239,8 @@ impl Living<'_> {
             years,
             ..
         } = self.traffic();
-        let bad_blocks = self.drive.failed_blocks();
+        let (factory, grown) = self.drive.bad_blocks();
+        let bad_blocks = factory + grown;
         Sample {
             host_bytes: written_bytes,
             years,

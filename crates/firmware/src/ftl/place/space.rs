@@ -13,7 +13,7 @@ use crate::observe::{
 };
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
-use crate::shared::{Out, Shared};
+use crate::shared::Shared;
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
@@ -202,15 +202,10 @@ impl Placement {
 
     /// A superblock with a failed program has been emptied: replaces its failed blocks, or retires it if a
     /// die has no spare left. Returns whether the superblock can be used again.
-    pub(crate) fn repair_or_retire(
-        &mut self,
-        block: SuperblockId,
-        shared: &mut Shared,
-        ports: &mut impl Out,
-    ) -> bool {
+    pub(crate) fn repair_or_retire(&mut self, block: SuperblockId, shared: &mut Shared) -> bool {
         self.space.failed -= 1;
         self.keep_rewrites_of(block);
-        let mended = self.repair(block, shared, ports);
+        let mended = self.repair(block, shared);
         if !mended {
             self.retire(block, shared);
         }
@@ -332,16 +327,22 @@ impl Placement {
         info.valid_slots = pages;
     }
 
-    /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
-    /// blocks, the last ones, are retired. Their good blocks replace the bad blocks of other superblocks.
-    /// False if the remaining superblocks do not hold the capacity.
-    pub(crate) fn set_bad_blocks(&mut self, of_dies: &[u32], shared: &mut Shared) -> bool {
-        let worst = of_dies.iter().copied().max().unwrap_or(0);
+    /// A new drive has the bad blocks `bad`, which name superblock and die. As many superblocks as the worst die has of
+    /// them, `retired` at least, the last ones, are retired, and their good blocks replace the bad blocks of other
+    /// superblocks. Returns the number of retired superblocks; none if the rest does not hold the capacity.
+    pub(crate) fn set_bad_blocks(
+        &mut self,
+        bad: &[(SuperblockId, DieId)],
+        retired: u32,
+        shared: &mut Shared,
+    ) -> Option<u32> {
+        let dies = shared.config.geometry.dies();
+        let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
+        let worst = (0..dies).map(of_die).max().unwrap_or(0).max(retired);
         let last = shared.blocks.len();
         if worst > last {
-            return false;
+            return None;
         }
-        self.bad.of_factory(of_dies, worst);
         for block in (last - worst..last).map(SuperblockId) {
             let info = shared.blocks.info_mut(block);
             info.usage = SuperblockUse::Bad;
@@ -349,20 +350,23 @@ impl Placement {
             self.space.drop_free(pool, shared.slots_of(mode));
             shared.counters.retired += 1;
         }
-        shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
-        self.space.holds_capacity()
+        let replaced = self.bad.of_factory(bad, &mut shared.blocks);
+        shared.counters.replaced += u64::from(replaced);
+        self.space.holds_capacity().then_some(worst)
+    }
+
+    /// Whether the spares are those of the table `blocks`.
+    pub(crate) fn bad_blocks_agree(&self, blocks: &SuperblockTable) -> bool {
+        self.bad.agrees(blocks)
     }
 
     /// Replaces the failed blocks of empty superblock `block`. False if a die has no spare left.
-    fn repair(&mut self, block: SuperblockId, shared: &mut Shared, ports: &mut impl Out) -> bool {
+    fn repair(&mut self, block: SuperblockId, shared: &mut Shared) -> bool {
         if !self.bad.can_repair(block) {
             return false;
         }
-        let counters = &mut shared.counters;
-        self.bad.repair(block, |die| {
-            counters.replaced += 1;
-            ports.replace(die, block);
-        });
+        let replaced = self.bad.repair(block, &mut shared.blocks);
+        shared.counters.replaced += u64::from(replaced);
         shared.blocks.info_mut(block).failed = false;
         true
     }
@@ -375,7 +379,7 @@ impl Placement {
         info.evacuating = false;
         shared.counters.retired += 1;
         shared.changed_capacity(true);
-        self.bad.retire(block);
+        self.bad.retire(block, &mut shared.blocks);
         self.space.retired(slots);
     }
 
@@ -425,26 +429,25 @@ impl Placement {
         shared.push_change(now, Purpose::Erase { mode }, at);
     }
 
-    /// One die has finished its part of a superblock erase, under `job`. Returns the superblock if it was the
-    /// last die: it is free, or retired.
-    pub(crate) fn die_erased(
-        &mut self,
-        job: u32,
-        ok: bool,
-        shared: &mut Shared,
-        ports: &mut impl Out,
-    ) -> Option<SuperblockId> {
-        let at = shared.schedule.change_ended(job, &mut shared.jobs);
-        if !ok {
-            self.bad.note(at.block, at.die);
+    /// One die has finished its part of a superblock erase, under `job`. If its block has failed and a spare takes its
+    /// place, that is erased next.
+    pub(crate) fn die_erased(&mut self, job: u32, ok: bool, shared: &mut Shared) -> DieErased {
+        let PageAddr { block, die, .. } = shared.schedule.change_ended(job, &mut shared.jobs);
+        if !ok && self.bad.replace(block, die, &mut shared.blocks) {
+            shared.counters.replaced += 1;
+            return DieErased::Again(block, die);
         }
-        let block = at.block;
-        let failed = self.space.erases.die_ended(block, ok)?;
+        if !ok {
+            self.bad.note(block, die);
+        }
+        let Some(failed) = self.space.erases.die_ended(block, ok) else {
+            return DieErased::Others;
+        };
         let info = shared.count_erase(block);
         info.reads = 0;
         info.closed = None;
         info.stripe_broken = false;
-        if failed && !self.repair(block, shared, ports) {
+        if failed && !self.repair(block, shared) {
             self.retire(block, shared);
         } else {
             let info = shared.blocks.info_mut(block);
@@ -453,8 +456,19 @@ impl Placement {
             self.space.pools.put_back(info.pool, slots);
         }
         self.look_at_regions(shared);
-        Some(block)
+        DieErased::All(block)
     }
+}
+
+/// What an erase on one die leaves to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DieErased {
+    /// Other dies erase their parts yet.
+    Others,
+    /// The die has another block in the superblock now, which is to be erased.
+    Again(SuperblockId, DieId),
+    /// It was the last die: the superblock is free, or retired.
+    All(SuperblockId),
 }
 
 record! {
