@@ -36,11 +36,13 @@ pub(crate) enum Errors {
 }
 
 /// A spare in a superblock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Joined {
     superblock: SuperblockId,
-    /// Cycles that it has gone through less than the superblock.
+    /// Cycles of the superblock minus those of the spare.
     less: i64,
+    /// Cached condition of its cells, and the number of the look at those of the superblock after which it was cached.
+    cached_condition: Option<(u32, CachedCondition)>,
 }
 
 /// The cells of a drive, with their code.
@@ -60,10 +62,12 @@ pub(crate) struct Cells {
     blocks: Vec<BlockState>,
     /// Damage by a cycle in each mode.
     cycle_damage: CycleDamage,
-    /// Cycles that spares have gone through less than the superblock that they have joined, by block and die.
+    /// Spares in superblocks, by block and die.
     joined: BTreeMap<(u32, u16), Joined>,
     /// Cached condition of each superblock's cells, dropped by any change other than time and reads.
     cached_condition: Vec<Option<CachedCondition>>,
+    /// How often the condition of each superblock's cells was looked at.
+    looks: Vec<u32>,
     /// Codewords per page.
     per_page: u32,
     /// `per_page` one bits.
@@ -120,6 +124,7 @@ impl Cells {
             cycle_damage: CycleDamage::ALIKE,
             blocks: vec![fresh; geometry.blocks_per_plane as usize],
             joined: BTreeMap::new(),
+            looks: vec![0; geometry.blocks_per_plane as usize],
             cached_condition: vec![None; geometry.blocks_per_plane as usize],
             per_page,
             page_mask: u64::MAX >> (64 - per_page),
@@ -224,18 +229,22 @@ impl Cells {
         self.blocks[block.0 as usize].pe_milli = damage.milli;
     }
 
-    /// Superblock `block` has block `on` of `die`, which had its cycles in a superblock that is retired. If it is `made` so, the
-    /// drive has had it since it was made.
+    /// Superblock `block` has block `on` of `die`, which was in a superblock that is retired. If it is `made` so, the drive has had it
+    /// since it was made.
     pub(crate) fn join(&mut self, block: SuperblockId, die: DieId, on: BlockId, made: bool) {
-        let cycles = |block: usize| i64::from(self.blocks[block].pe_cycles);
+        let cycles = |block: SuperblockId| i64::from(self.blocks[block.0 as usize].pe_cycles);
+        let known = self.joined.get(&(on.0, die.0)).filter(|_| !made);
+        let own = match known {
+            Some(known) if known.superblock == block => return,
+            Some(known) => cycles(known.superblock) - known.less,
+            None => cycles(SuperblockId(on.0)),
+        };
         let joined = Joined {
             superblock: block,
-            less: cycles(block.0 as usize) - cycles(on.0 as usize),
+            less: cycles(block) - own,
+            cached_condition: None,
         };
-        let known = self.joined.entry((on.0, die.0)).or_insert(joined);
-        if made || known.superblock != block {
-            *known = joined;
-        }
+        self.joined.insert((on.0, die.0), joined);
     }
 
     /// The state of block `on` of `die`, which superblock `block` has.

@@ -11,14 +11,14 @@ use firstread_nand::{BlockState, CachedCondition, Condition, ReadLevels, SoftLev
 use super::group_oracle::Members;
 use super::sensed::Sensed;
 use super::verdicts::{COUNT, Verdicts};
-use super::{Cells, Errors};
+use super::{Cells, Errors, Joined};
 
 /// Where the cells of a page are.
 #[derive(Clone, Copy)]
 struct CellsAt {
     /// The superblock that the page is of.
     of: SuperblockId,
-    /// The page of the block that the superblock has there: its number stands for that of a superblock.
+    /// The page, with the number of the die's block in place of the superblock's: the medium names blocks so.
     page: PageAddr,
 }
 
@@ -27,6 +27,11 @@ impl CellsAt {
     #[inline]
     fn is_spare(&self) -> bool {
         self.of != self.page.block
+    }
+
+    /// Where what is known of the spare is kept.
+    fn key(&self) -> (u32, u16) {
+        (self.page.block.0, self.page.die.0)
     }
 }
 
@@ -118,6 +123,23 @@ impl Cells {
     fn look_at(&mut self, block: usize, real: Ns) {
         self.cached_condition[block] =
             Some(self.medium.cached_condition(&self.blocks[block], real));
+        self.looks[block] = self.looks[block].wrapping_add(1);
+    }
+
+    /// Caches the condition of the spare at `at`, unless it is still that of the last look at its superblock, which is current.
+    #[cold]
+    fn look_at_spare(&mut self, at: CellsAt, real: Ns) {
+        let look = self.looks[at.of.0 as usize];
+        let state = self.state_at(at);
+        let joined = self.joined.entry(at.key()).or_insert(Joined {
+            superblock: at.of,
+            less: 0,
+            cached_condition: None,
+        });
+        if joined.cached_condition.is_none_or(|(of, _)| of != look) {
+            let condition = self.medium.cached_condition(&state, real);
+            joined.cached_condition = Some((look, condition));
+        }
     }
 
     #[inline]
@@ -139,7 +161,6 @@ impl Cells {
         };
         let levels = self.resolve(now, at.of, levels);
         let block = at.of.0 as usize;
-        let of_spare;
         let is_current = |k: &CachedCondition| self.medium.is_current(k, &self.blocks[block], real);
         if !self.cached_condition[block]
             .as_ref()
@@ -147,12 +168,15 @@ impl Cells {
         {
             self.look_at(block, real);
         }
-        let known = self.cached_condition[block].as_ref();
-        let mut condition = &known.expect("looked at just now").condition;
         if at.is_spare() {
-            of_spare = self.medium.cached_condition(&self.state_at(at), real);
-            condition = &of_spare.condition;
+            self.look_at_spare(at, real);
         }
+        let of_spare = || self.joined.get(&at.key())?.cached_condition.as_ref();
+        let known = match at.is_spare() {
+            false => self.cached_condition[block].as_ref(),
+            true => of_spare().map(|(_, known)| known),
+        };
+        let condition = &known.expect("looked at just now").condition;
         let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
         while left != 0 {

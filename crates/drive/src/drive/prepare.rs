@@ -435,8 +435,8 @@ impl<P: Payload> Drive<P> {
         let pages = self.map_pages_of(filling.slots);
         let geometry = self.profile.geometry;
         let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
-        let (now, platform) = (self.platform.now, &mut self.platform);
         for i in 0..pages.div_ceil(per_block) {
+            let (now, platform) = (self.platform.now, &mut self.platform);
             let block = SuperblockId(filling.numbers[filling.blocks as usize + i as usize]);
             let here = (pages - i * per_block).min(per_block) as u32;
             let from = i * per_block;
@@ -445,6 +445,7 @@ impl<P: Payload> Drive<P> {
             cells.fill(now, block, self.profile.mode, pe_cycles);
             self.firmware
                 .mark_filled_with_map(now, block, pe_cycles, from as u32, here, platform);
+            self.assemble(block);
         }
     }
 }

@@ -33,7 +33,7 @@ type Place = (u32, u16);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Joined {
     block: u32,
-    /// Cycles that it has gone through less than the superblock.
+    /// Cycles of the superblock minus those of the spare.
     less: i64,
 }
 
@@ -169,7 +169,7 @@ impl Failures {
         self.bad_planes(on, die.0, lived).grown.max(1)
     }
 
-    /// The block of `block` on `die`, and the cycles that it has gone through less than the superblock.
+    /// The block of `block` on `die`, and the cycles of the superblock minus those of the block.
     fn block_of(&self, block: SuperblockId, die: DieId) -> (u32, i64) {
         match self.joined.get(&(block.0, die.0)) {
             None => (block.0, 0),
@@ -177,14 +177,21 @@ impl Failures {
         }
     }
 
-    /// `block` has block `on` of `die` from now on. Returns whether it had another one.
+    /// Superblock `block` has block `on` of `die` from now on. Returns whether the superblock had another block there.
     pub(crate) fn joins(&mut self, block: SuperblockId, die: DieId, on: BlockId) -> bool {
         if self.block_of(block, die).0 == on.0 {
             return false;
         }
-        // The superblock that has given it is retired, so its cycles are those of the spare.
-        let own = self.cycles(SuperblockId(on.0));
-        let less = i64::from(self.cycles(block)) - i64::from(own);
+        // The superblock that it was in is retired, so that no longer counts cycles.
+        let before = self.joined.iter();
+        let before = before.filter(|((_, of), joined)| (*of, joined.block) == (die.0, on.0));
+        let before = before
+            .map(|((superblock, _), joined)| (*superblock, joined.less))
+            .next();
+        let (superblock, less) = before.unwrap_or((on.0, 0));
+        self.joined.remove(&(superblock, die.0));
+        let own = i64::from(self.cycles(SuperblockId(superblock))) - less;
+        let less = i64::from(self.cycles(block)) - own;
         let joined = Joined { block: on.0, less };
         self.joined.insert((block.0, die.0), joined);
         self.find_first(block);
@@ -217,20 +224,18 @@ impl Failures {
     }
 
     fn find_first(&mut self, block: SuperblockId) {
-        let dies = (0..self.dies).map(DieId);
-        let first = match self.joined.range((block.0, 0)..=(block.0, u16::MAX)).next() {
-            // The highest draw is the shortest life, so a single logarithm suffices.
-            None => {
-                let highest = dies
-                    .map(|die| self.highest(block.0, die))
-                    .fold(0.0, f64::max);
-                self.cycle(block, highest)
-            }
-            Some(_) => dies
-                .map(|die| self.fails_at(block, die))
-                .min()
-                .unwrap_or(u32::MAX),
-        };
+        let spares = self.joined.range((block.0, 0)..=(block.0, u16::MAX));
+        let spares = || spares.clone().map(|((_, die), _)| DieId(*die));
+        let own = (0..self.dies).map(DieId);
+        // The highest draw is the shortest life, so a single logarithm suffices.
+        let highest = own
+            .filter(|die| !spares().any(|spare| spare == *die))
+            .map(|die| self.highest(block.0, die))
+            .fold(0.0, f64::max);
+        let of_spares = spares().map(|die| self.fails_at(block, die)).min();
+        let first = self
+            .cycle(block, highest)
+            .min(of_spares.unwrap_or(u32::MAX));
         self.first[block.0 as usize] = self.step(first);
     }
 

@@ -10,7 +10,7 @@ use crate::format::{Cursor, Record};
 const NONE: u32 = u32::MAX;
 
 /// Which block of each die a superblock has: the one with its number, unless that has failed and a spare has its place.
-/// Of a retired superblock, its blocks that are spares yet.
+/// Of a retired superblock, those of its blocks that are still spares.
 #[derive(Clone, Debug)]
 pub(super) struct Assembly {
     dies: usize,
@@ -68,10 +68,23 @@ impl Assembly {
         core::mem::take(&mut self.to_keep)
     }
 
-    /// Whether superblocks have blocks of the drive alone.
-    pub(super) fn is_sound(&self) -> bool {
-        let superblocks = (self.blocks.len() / self.dies.max(1)) as u32;
-        self.blocks.iter().all(|&b| b == NONE || b < superblocks)
+    /// Whether every superblock but those that are `retired` has a block of the drive on each die, and no block is in two of
+    /// them.
+    pub(super) fn is_sound(&self, retired: impl Fn(SuperblockId) -> bool) -> bool {
+        let dies = self.dies.max(1);
+        let superblocks = (self.blocks.len() / dies) as u32;
+        let is_sound = |(at, &block): (usize, &u32)| {
+            let superblock = (at / dies) as u32;
+            let has = |other: u32| self.blocks[other as usize * dies + at % dies] == block;
+            match block {
+                NONE => retired(SuperblockId(superblock)),
+                _ if block == superblock => true,
+                _ => {
+                    block < superblocks && (0..superblocks).filter(|other| has(*other)).count() == 1
+                }
+            }
+        };
+        self.is_identity || self.blocks.iter().enumerate().all(is_sound)
     }
 
     fn at(&self, superblock: SuperblockId, die: DieId) -> usize {
@@ -116,6 +129,15 @@ mod tests {
         assembly.drop(s(3), d(0));
         assert_eq!(assembly.spare_of(s(3), d(0)), None);
         assert!(assembly.takes_change() && !assembly.takes_change());
-        assert!(assembly.is_sound());
+        let retired = |superblock| superblock == s(3);
+        assert!(assembly.is_sound(retired));
+        assert!(
+            !assembly.is_sound(|_| false),
+            "a superblock in use lacks a block"
+        );
+        assembly.blocks[0] = 2;
+        assert!(!assembly.is_sound(retired), "a block is in two superblocks");
+        assembly.blocks[0] = 9;
+        assert!(!assembly.is_sound(retired), "there is no such block");
     }
 }

@@ -176,7 +176,7 @@ impl SuperblockTable {
         retired.filter(move |(id, _)| self.assembly.spare_of(*id, die).is_some())
     }
 
-    /// The one that has the least worn spare on `die`; of equal ones the last.
+    /// The retired superblock that has the least worn spare on `die`; of equally worn ones the last.
     pub(crate) fn with_spare(&self, die: DieId) -> Option<SuperblockId> {
         let wear = |(id, info): &(SuperblockId, &SuperblockInfo)| (info.pe_cycles, Reverse(id.0));
         let least = self.with_spares(die).min_by_key(wear);
@@ -200,7 +200,8 @@ impl SuperblockTable {
 
     /// Whether superblocks have blocks of the drive alone.
     pub(crate) fn is_assembled(&self) -> bool {
-        self.assembly.is_sound()
+        self.assembly
+            .is_sound(|block| self.info(block).usage == SuperblockUse::Bad)
     }
 
     /// Whether superblocks have other blocks than when this was last asked.

@@ -95,17 +95,38 @@ impl BadBlocks {
         (before - self.failed.len()) as u32
     }
 
-    /// The erase of the block of `block` on `die` has failed: a spare takes its place, if there is one. It has to be
-    /// erased.
+    /// Whether a block of `block` has failed and was not replaced.
+    pub(crate) fn has_failed(&self, block: SuperblockId) -> bool {
+        self.failed.iter().any(|failed| failed.0 == block)
+    }
+
+    /// The block of `block` on `die` has failed in an erase: a spare takes its place, which has to be erased. Returns the die;
+    /// none if it has no spare.
     pub(crate) fn replace(
         &mut self,
         block: SuperblockId,
         die: DieId,
         blocks: &mut SuperblockTable,
-    ) -> bool {
-        // A block that has failed before is one of those to be repaired.
+    ) -> Option<DieId> {
+        if !take_spare(&mut self.spares, block, die, blocks) {
+            return None;
+        }
         self.failed.retain(|failed| *failed != (block, die));
-        take_spare(&mut self.spares, block, die, blocks)
+        Some(die)
+    }
+
+    /// The same for any failed block of `block` that a spare can replace.
+    pub(crate) fn replace_any(
+        &mut self,
+        block: SuperblockId,
+        blocks: &mut SuperblockTable,
+    ) -> Option<DieId> {
+        let spares = &self.spares;
+        let has_spare = |failed: &&(SuperblockId, DieId)| {
+            failed.0 == block && spares[usize::from(failed.1.0)] > 0
+        };
+        let (_, die) = *self.failed.iter().find(has_spare)?;
+        self.replace(block, die, blocks)
     }
 
     /// Empty `block` is retired: its good blocks become spares of their dies.

@@ -433,21 +433,27 @@ impl Placement {
     /// place, that is erased next.
     pub(crate) fn die_erased(&mut self, job: u32, ok: bool, shared: &mut Shared) -> DieErased {
         let PageAddr { block, die, .. } = shared.schedule.change_ended(job, &mut shared.jobs);
-        if !ok && self.bad.replace(block, die, &mut shared.blocks) {
-            shared.counters.replaced += 1;
-            return DieErased::Again(block, die);
-        }
         if !ok {
             self.bad.note(block, die);
         }
-        let Some(failed) = self.space.erases.die_ended(block, ok) else {
-            return DieErased::Others;
+        // A block that has failed before may get a spare too: one that another superblock has left meanwhile.
+        let replaced = match self.space.erases.is_last(block) {
+            true => self.bad.replace_any(block, &mut shared.blocks),
+            false if ok => None,
+            false => self.bad.replace(block, die, &mut shared.blocks),
         };
+        if let Some(die) = replaced {
+            shared.counters.replaced += 1;
+            return DieErased::Again(block, die);
+        }
+        if !self.space.erases.die_ended(block) {
+            return DieErased::Others;
+        }
         let info = shared.count_erase(block);
         info.reads = 0;
         info.closed = None;
         info.stripe_broken = false;
-        if failed && !self.repair(block, shared) {
+        if self.bad.has_failed(block) {
             self.retire(block, shared);
         } else {
             let info = shared.blocks.info_mut(block);
@@ -463,7 +469,7 @@ impl Placement {
 /// What an erase on one die leaves to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DieErased {
-    /// Other dies erase their parts yet.
+    /// Other dies have still to erase their parts.
     Others,
     /// The die has another block in the superblock now, which is to be erased.
     Again(SuperblockId, DieId),
@@ -494,11 +500,11 @@ record! {
 
 #[cfg(test)]
 mod tests {
-    use firstread_core::{CellMode, SuperblockId};
+    use firstread_core::{BlockId, CellMode, DieId, Ns, SuperblockId};
 
-    use super::{Erased, Erases, Space};
-    use crate::ftl::tests::{SLOTS, drive, drive_of, fill, geometry, setup};
-    use crate::observe::PoolId;
+    use super::{DieErased, Erased, Erases, Space};
+    use crate::ftl::tests::{SLOTS, Silent, drive, drive_of, fill, geometry, setup};
+    use crate::observe::{PoolId, SuperblockUse};
 
     /// A free superblock that is retired takes its slots from what is free and from what there is.
     #[test]
@@ -552,5 +558,53 @@ mod tests {
             space.retired(SLOTS);
         }
         assert!(!space.holds_capacity() && space.read_only);
+    }
+
+    /// A superblock whose erase has failed on a die without a spare gets the spare that another superblock leaves meanwhile, and
+    /// is free only once that is erased. Without one it is retired.
+    #[test]
+    fn sequence_a_spare_that_comes_late_is_erased_too() {
+        for comes in [true, false] {
+            let mut drive = drive(12, 256, 0);
+            let (erased, other) = (SuperblockId(3), SuperblockId(5));
+            let mut ports = Silent::default();
+            let store = &mut drive.lower.store;
+            let (place, shared) = (&mut store.place, &mut store.shared);
+            place.take_free(erased, shared);
+            place.begin_erase(
+                erased,
+                CellMode::Slc,
+                Erased::Free,
+                &mut store.table,
+                shared,
+            );
+            let mut jobs = [0, 1].map(|die| {
+                place.push_erase(Ns::ZERO, erased, DieId(die), shared);
+                shared.start_die(Ns::ZERO, DieId(die), &mut store.read, &mut ports);
+                ports.issued.last().expect("an erase is issued").tag.0
+            });
+            assert_eq!(place.die_erased(jobs[0], false, shared), DieErased::Others);
+            if comes {
+                place.take_free(other, shared);
+                place.retire(other, shared);
+            }
+            let ended = place.die_erased(jobs[1], true, shared);
+            if !comes {
+                assert_eq!(ended, DieErased::All(erased));
+                assert_eq!(shared.blocks.info(erased).usage, SuperblockUse::Bad);
+                continue;
+            }
+            assert_eq!(ended, DieErased::Again(erased, DieId(0)));
+            assert_eq!(shared.blocks.block_of(erased, DieId(0)), BlockId(other.0));
+            assert_eq!(shared.blocks.info(erased).usage, SuperblockUse::Erasing);
+            place.push_erase(Ns::ZERO, erased, DieId(0), shared);
+            shared.start_die(Ns::ZERO, DieId(0), &mut store.read, &mut ports);
+            jobs[0] = ports.issued.last().expect("the spare is erased").tag.0;
+            assert_eq!(
+                place.die_erased(jobs[0], true, shared),
+                DieErased::All(erased)
+            );
+            assert_eq!(shared.blocks.info(erased).usage, SuperblockUse::Free);
+        }
     }
 }

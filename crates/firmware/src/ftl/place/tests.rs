@@ -692,7 +692,7 @@ fn model_superblocks_have_good_blocks_of_their_dies() {
                         broken.insert((die.0, table.block_of(id, die).0));
                     }
                     let has_spare = table.spares_on(die) > 0;
-                    if draw_of_erase == 1 && bad.replace(id, die, &mut table) {
+                    if draw_of_erase == 1 && bad.replace(id, die, &mut table).is_some() {
                         assert!(has_spare, "{case:?}");
                         dies.remove(&die.0);
                         repaired += 1;
