@@ -237,7 +237,7 @@ repetitions = 2
 fn model_a_life_is_the_same_in_every_command() {
     let folder = Folder::new("lives").with("lives.toml", LIVES);
     let ran = folder.run("study lives.toml --out s").ok();
-    assert!(ran.out.contains("written_tb"), "{}", ran.out);
+    assert!(ran.out.contains("tbw_tb"), "{}", ran.out);
     let again = folder.run("study lives.toml --out s").ok();
     assert!(
         again.err.contains("2 of 2 simulations were there already"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use firstread_firmware::observe::Owner;
 use firstread_session::files::Page;
-use firstread_session::life::{self, AreaWear, Life, Probe};
+use firstread_session::life::{self, AreaWear, Life, LifeOutcome, Probe};
 use firstread_session::{Finished, FinishedLife, Matrix, Point, Results, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -277,39 +277,9 @@ impl Summary {
                 add(&name, Shown::Count, of_area(area));
             }
         }
-        type OfProbe = (&'static str, fn(&Probe) -> Option<f64>);
-        let of_probe: [OfProbe; 2] = [
-            ("mean", |p| Some(p.mean_ns)),
-            ("P99", |p| Some(p.p99_ns as f64)),
-        ];
-        let of_job: [OfProbe; 3] = [
-            ("mean", |p| Some(p.mean_ns)),
-            ("P99.9", |p| Some(p.p999_ns as f64)),
-            ("P99.99", |p| p.p9999_ns.map(|ns| ns as f64)),
-        ];
         let job = of.life.terms.probe_job.as_ref();
         let job = job.map(|job| job.input.title().to_owned());
-        for (share, stage) in life::STAGES.iter().zip(&outcome.stages) {
-            let percent = 100.0 * share;
-            for (name, of_stage) in of_probe {
-                if let Some(value) = stage.probe.as_ref().and_then(of_stage) {
-                    add(
-                        &format!("read at {percent:.0} % of the life, {name}"),
-                        Shown::Time,
-                        value,
-                    );
-                }
-            }
-            for (name, of_stage) in of_job {
-                if let (Some(job), Some(value)) = (&job, stage.by_job.as_ref().and_then(of_stage)) {
-                    add(
-                        &format!("{job} at {percent:.0} % of the life, {name}"),
-                        Shown::Time,
-                        value,
-                    );
-                }
-            }
-        }
+        figures.extend(reads(outcome, job.as_deref()));
         let probed = outcome.stages.iter().filter_map(|stage| match job {
             Some(_) => stage.by_job,
             None => stage.probe,
@@ -331,6 +301,45 @@ impl Summary {
             stages,
         }
     }
+}
+
+/// Rows of the probes at each stage: the standard one, and that of the load `job`.
+fn reads(outcome: &LifeOutcome, job: Option<&str>) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut add = |name: String, value| {
+        figures.push(Figure {
+            name,
+            shown: Shown::Time,
+            value,
+        });
+    };
+    type OfProbe = (&'static str, fn(&Probe) -> Option<f64>);
+    let of_probe: [OfProbe; 2] = [
+        ("mean", |p| Some(p.mean_ns)),
+        ("P99", |p| Some(p.p99_ns as f64)),
+    ];
+    let of_job: [OfProbe; 3] = [
+        ("mean", |p| Some(p.mean_ns)),
+        ("P99.9", |p| Some(p.p999_ns as f64)),
+        ("P99.99", |p| p.p9999_ns.map(|ns| ns as f64)),
+    ];
+    for (share, stage) in life::STAGES.iter().zip(&outcome.stages) {
+        let percent = 100.0 * share;
+        for (name, of_stage) in of_probe {
+            if let Some(value) = stage.probe.as_ref().and_then(of_stage) {
+                add(format!("read at {percent:.0} % of the life, {name}"), value);
+            }
+        }
+        for (name, of_stage) in of_job {
+            if let (Some(job), Some(value)) = (job, stage.by_job.as_ref().and_then(of_stage)) {
+                add(
+                    format!("{job} at {percent:.0} % of the life, {name}"),
+                    value,
+                );
+            }
+        }
+    }
+    figures
 }
 
 /// Load and drive of the lives.
