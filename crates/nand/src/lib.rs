@@ -42,5 +42,6 @@ pub use cell::sense::{PageSense, SoftSense, SoftWeight};
 pub use chip::ChipProfile;
 pub use failure::CellScores;
 pub use medium::{CachedCondition, Medium};
+pub use place::variation::PlaceBits;
 pub use profile::ProfileError;
 pub use sense_error::SenseError;

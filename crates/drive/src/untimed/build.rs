@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use firstread_core::{CellMode, DieId, Ns, SuperblockId};
+use firstread_core::{CellMode, DieId, Ns, Stream, SuperblockId};
 use firstread_ecc::{Code, CodeError};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_firmware::voltage::groups;
@@ -96,6 +96,7 @@ impl UntimedDrive {
         let mut wear = state.deal_wear(blocks, &bins, seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
         state.wear_of_last(&mut wear);
+        self.spread_by_rate(&mut wear, seed);
         self.find_bad_blocks(&wear)?;
 
         let with_map = blocks + self.map_superblocks(slots);
@@ -133,6 +134,16 @@ impl UntimedDrive {
         self.fill_map((blocks, &left_out), slots, state.pe_cycles.0);
         self.settle();
         Ok(())
+    }
+
+    /// Where each erase stands for several cycles, each superblock is at a point of its own between two erases: otherwise
+    /// those that wear alike would all reach a bound, and fail, in the same step.
+    fn spread_by_rate(&self, wear: &mut [u32], seed: u64) {
+        let rate = u64::from(self.profile.wear_rate);
+        let phase = Stream::new(seed).named("phase of a superblock at a wear rate");
+        for (block, wear) in (0..).zip(wear) {
+            *wear += phase.at(block).below(rate) as u32;
+        }
     }
 
     /// Draws which blocks are bad, and tells the firmware.

@@ -360,6 +360,7 @@ mod tests {
     use firstread_core::PageType;
 
     use super::*;
+    use crate::PlaceBits;
     use crate::characterize::geometry;
     use crate::reference;
 
@@ -478,6 +479,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A wordline told by its layer and its bits is the wordline at the address that has them.
+    #[test]
+    fn formula_a_drawn_wordline_is_that_of_its_address() {
+        let m = medium();
+        let block = m.programmed_before(CellMode::Qlc, 1200, 1, Ns::ZERO, &[(700.0, 40.0)]);
+        let condition = m.condition(&block, Ns::ZERO);
+        for i in 0..60u64 {
+            let draw = Stream::new(i);
+            let at = PageAddr {
+                die: DieId((i % 2) as u16),
+                block: SuperblockId(draw.at(0).below(400) as u32),
+                wordline: draw.at(1).below(1408) as u16,
+                page: PageType((i % 4) as u8),
+            };
+            let key = m.block_key(at.die, 1, at.block);
+            let line = key.at(at.wordline.into());
+            let bits = PlaceBits {
+                block: key.quick(0),
+                block_states: [1, 2, 3, 4].map(|i| key.quick(i)),
+                wordline: line.quick(0),
+                wordline_states: [1, 2, 3, 4].map(|i| line.quick(i)),
+            };
+            let layer = layers::layer_of(&m.chip.array, at.wordline);
+            let rate = m.drawn_rber((at.die, layer), at.page, &bits, &condition);
+            let expected = m.page_rber(at, 1, &block, Ns::ZERO, &crate::ReadLevels::Ideal);
+            assert_eq!(rate, expected, "{at:?}");
+        }
+        let bits = PlaceBits::default();
+        let refused =
+            |die, layer| m.drawn_rber((DieId(die), layer), PageType(0), &bits, &condition);
+        assert_eq!(refused(0, m.layers()), Err(SenseError::Layer(m.layers())));
+        assert_eq!(refused(9, 0), Err(SenseError::Die(DieId(9))));
     }
 
     /// How long a condition stands: by the slopes of the laws, half a thousandth of a deviation.
