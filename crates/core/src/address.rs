@@ -29,7 +29,12 @@ impl Ppa {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
 pub struct DieId(pub u16);
 
-/// A superblock. The superblock consists of the blocks with this index, one in each plane of each die.
+/// A block of a die: the blocks with this index on all its planes, which are operated together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
+pub struct BlockId(pub u32);
+
+/// A superblock. The superblock consists of a block of each die: of the one with this index, or of a spare that has replaced
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
 pub struct SuperblockId(pub u32);
 
@@ -38,7 +43,7 @@ pub struct SuperblockId(pub u32);
 pub struct PageAddr {
     /// The die that senses or programs the page, on all its planes at once.
     pub die: DieId,
-    /// The superblock, which is also the block index in each plane.
+    /// The superblock.
     pub block: SuperblockId,
     /// Wordline within the block.
     pub wordline: u16,

@@ -5,7 +5,7 @@
 //! owns the die queues and their order, and issues an operation only when the die is free. The medium owns
 //! the state of a die and its errors. The drive owns time.
 
-use crate::{CellMode, DieId, Levels, Ns, PageType, SuperblockId};
+use crate::{BlockId, CellMode, DieId, Levels, Ns, PageType, SuperblockId};
 
 /// Tag by which the firmware knows an operation in flight. Every event of the operation carries it. Tags are
 /// small indices; the firmware reuses a tag once its operation has ended.
@@ -112,8 +112,10 @@ pub struct FlashOp {
 pub enum FlashKind {
     /// Sense one multi-plane page, then transfer and decode the wanted codewords.
     Read {
-        /// Superblock. The read senses its block on each plane that has a wanted codeword.
+        /// Superblock that the page is of.
         block: SuperblockId,
+        /// Its block on the die. The read senses it on each plane that has a wanted codeword.
+        on: BlockId,
         /// Wordline within the block; every string counts.
         wordline: u16,
         /// Page of the wordline.
@@ -135,8 +137,10 @@ pub enum FlashKind {
     },
     /// Program all pages of a wordline on all planes at once.
     Program {
-        /// Superblock. Its block on each plane of the die is programmed.
+        /// Superblock that the wordline is of.
         block: SuperblockId,
+        /// Its block on the die, which is programmed on each plane.
+        on: BlockId,
         /// Wordline within the block. Wordlines are programmed in order.
         wordline: u16,
         /// Buffer of the first slot of the wordline over all dies, in fill order. Slot `i` of the superblock
@@ -145,8 +149,10 @@ pub enum FlashKind {
     },
     /// Erase a block on all planes. It is programmed in `mode` afterwards.
     Erase {
-        /// Superblock. Its block on each plane of the die is erased.
+        /// Superblock that the block is of.
         block: SuperblockId,
+        /// Its block on the die, which is erased on each plane.
+        on: BlockId,
         /// Cell mode after the erase.
         mode: CellMode,
     },

@@ -40,7 +40,7 @@ pub mod voltage;
 pub mod wear;
 
 pub use accounting::{Accounting, Wait};
-pub use address::{DieId, Lpn, PageAddr, Ppa, SuperblockId};
+pub use address::{BlockId, DieId, Lpn, PageAddr, Ppa, SuperblockId};
 pub use cell::{CellMode, PageType};
 pub use flash::{
     Buf, FlashEvent, FlashKind, FlashOp, OpClass, Priority, SenseMode, SenseTiming, SpareErrors,

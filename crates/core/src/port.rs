@@ -1,8 +1,7 @@
 //! What the firmware needs from the platform it runs on.
 
 use crate::{
-    Accounting, Buf, CommandId, DieId, FlashOp, HostCommand, InitialContents, Lpn, Ppa, Status,
-    SuperblockId, Tag,
+    Accounting, Buf, CommandId, FlashOp, HostCommand, InitialContents, Lpn, Ppa, Status, Tag,
 };
 
 /// The spare area of a slot.
@@ -47,9 +46,6 @@ pub trait Ports: Accounting {
     /// table of contents, which it has read. None if nothing was written since the erase, or if power was cut
     /// or the program failed meanwhile.
     fn stored(&self, ppa: Ppa) -> Option<Spare>;
-    /// `block` of `die` has failed. From now on send operations on it to a spare block of that die, which is
-    /// erased, on all planes.
-    fn replace(&mut self, die: DieId, block: SuperblockId);
     /// The last sequence number given out by [`Ports::data_in`] or [`Ports::map_in`].
     fn sequence(&self) -> u64;
     /// Also transfer and decode codewords `more` of the read under `tag`. The read has been issued and senses

@@ -656,7 +656,7 @@ impl FaultyDrive {
         let blocks = || self.firmware.blocks().iter();
         let retired = blocks().filter(|(_, info)| info.usage == SuperblockUse::Bad);
         let retired = retired.count() as u64;
-        let replaced = self.platform.replaced.len() as u64;
+        let replaced = self.firmware.counters().replaced;
         if retired + replaced > failures {
             return Err(Violation::SpareLeaked {
                 retired,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstread_core::flash::{ALL_PLANES, planes_of};
 use firstread_core::{
-    Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn, Ns, OpClass,
-    PageAddr, PageType, Ppa, SenseMode, Spare, Stream, SuperblockId, Tag,
+    BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn, Ns,
+    OpClass, PageAddr, PageType, Ppa, SenseMode, Spare, Stream, SuperblockId, Tag,
 };
 
 use super::bug::Bug;
@@ -37,6 +37,8 @@ pub struct Injected {
 #[derive(Debug, Clone)]
 struct Block {
     mode: CellMode,
+    /// Its block on each die; none where another superblock has it by now.
+    on: Vec<Option<BlockId>>,
     /// Wordlines programmed, by die; none where an erase was interrupted.
     written: Vec<Option<u16>>,
     slots: BTreeMap<u32, Option<Spare>>,
@@ -98,6 +100,8 @@ pub struct Flash {
     copies: BTreeMap<(u64, u64), u32>,
     /// Pages a sense of which has failed.
     doubtful: BTreeSet<u64>,
+    /// Blocks whose erase has failed, by die.
+    failed: BTreeSet<(DieId, BlockId)>,
     injected: Injected,
 }
 
@@ -123,6 +127,7 @@ impl Flash {
         let dies = usize::from(geometry.dies());
         let block = Block {
             mode,
+            on: Vec::new(),
             written: vec![Some(0); dies],
             slots: BTreeMap::new(),
             torn: BTreeSet::new(),
@@ -140,7 +145,13 @@ impl Flash {
             pending: Vec::new(),
             suspending: Vec::new(),
             times: Vec::new(),
-            blocks: vec![block; geometry.blocks_per_plane as usize],
+            blocks: (0..geometry.blocks_per_plane)
+                .map(|number| Block {
+                    on: vec![Some(BlockId(number)); dies],
+                    ..block.clone()
+                })
+                .collect(),
+            failed: BTreeSet::new(),
             reads: BTreeMap::new(),
             copies: BTreeMap::new(),
             doubtful: BTreeSet::new(),
@@ -261,6 +272,10 @@ impl Flash {
             let block = self.blocks.get(block.0 as usize);
             block.ok_or(Illegal::NoSuchAddress)
         };
+        let has = |block: &Block, on| match block.on[usize::from(op.die.0)] == Some(on) {
+            true => Ok(()),
+            false => Err(Illegal::OtherBlock),
+        };
         let fits = |buf: Buf, slots: u32| match buf.0.checked_add(slots) {
             Some(end) if end <= buffers => Ok(()),
             _ => Err(Illegal::NoSuchAddress),
@@ -268,6 +283,7 @@ impl Flash {
         match op.kind {
             FlashKind::Read {
                 block,
+                on,
                 wordline,
                 page,
                 wanted,
@@ -276,6 +292,7 @@ impl Flash {
                 ..
             } => {
                 let b = block_of(block)?;
+                has(b, on)?;
                 let all = u64::from(self.layout.codewords_per_page()) * u64::from(g.planes);
                 if wordline >= g.wordlines_per_block
                     || page.0 >= b.mode.bits()
@@ -291,9 +308,14 @@ impl Flash {
             }
             FlashKind::Program {
                 block,
+                on,
                 wordline,
                 buf,
             } => {
+                has(block_of(block)?, on)?;
+                if self.failed.contains(&(op.die, on)) {
+                    return Err(Illegal::FailedBlock);
+                }
                 let written = block_of(block)?.written[usize::from(op.die.0)];
                 if wordline >= g.wordlines_per_block {
                     return Err(Illegal::NoSuchAddress);
@@ -307,8 +329,12 @@ impl Flash {
                 let bits = u32::from(self.blocks[block.0 as usize].mode.bits());
                 fits(buf, self.layout.slots_per_stripe() * bits)?;
             }
-            FlashKind::Erase { block, .. } => {
-                block_of(block)?;
+            FlashKind::Erase { block, on, .. } => {
+                // Any block of the die may join a superblock, if that erases it, but one that has failed.
+                let joins = has(block_of(block)?, on).is_err();
+                if joins && self.failed.contains(&(op.die, on)) {
+                    return Err(Illegal::FailedBlock);
+                }
             }
             FlashKind::Suspend { victim, .. } => {
                 let runs = |p: &Pending| p.op.tag == victim && p.op.die == op.die && p.in_array;
@@ -468,16 +494,21 @@ impl Flash {
                 block,
                 wordline,
                 buf,
+                ..
             } => {
                 let ok = self.program(&op, block, wordline, buf, buffers, bug)?;
                 Ok(vec![FlashEvent::Programmed { tag, ok }, free])
             }
-            FlashKind::Erase { block, mode } => {
+            FlashKind::Erase { block, on, mode } => {
+                self.join(block, op.die, on);
                 self.counts.erases += 1;
                 let when = std::mem::take(&mut self.faults.failed_erases);
                 let ok = !when.is_at(self.counts.erases, &address(&op), || self.draw(1000));
                 self.faults.failed_erases = when;
                 self.injected.failed_erases += u64::from(!ok);
+                if !ok {
+                    self.failed.insert((op.die, on));
+                }
                 if op.die == DieId(0) {
                     self.clear(block);
                 }
@@ -488,6 +519,17 @@ impl Flash {
             }
             _ => Ok(vec![self.decode(&op, buffers)?]),
         }
+    }
+
+    /// Superblock `block` has block `on` of `die` from now on, and no other superblock has it.
+    fn join(&mut self, block: SuperblockId, die: DieId, on: BlockId) {
+        let die = usize::from(die.0);
+        for other in &mut self.blocks {
+            if other.on[die] == Some(on) {
+                other.on[die] = None;
+            }
+        }
+        self.blocks[block.0 as usize].on[die] = Some(on);
     }
 
     /// Cuts the power: what is on the array is torn, everything else under way is gone.
@@ -507,7 +549,8 @@ impl Flash {
                     // The program was seen to be in order when it began.
                     let _ = self.fill_wordline(&op, block, wordline, |_| None);
                 }
-                FlashKind::Erase { block, .. } => {
+                FlashKind::Erase { block, on, .. } => {
+                    self.join(block, op.die, on);
                     self.clear(block);
                     // Until the erase is done again, nothing may be programmed.
                     let b = &mut self.blocks[block.0 as usize];

@@ -1,8 +1,8 @@
 //! The platform that the firmware runs on: a flash with faults, slot buffers, and a host that checks what it reads.
 
 use firstread_core::{
-    Accounting, Buf, CommandId, DieId, FlashEvent, FlashKind, FlashOp, HostCommand, Lpn, Ns, Ports,
-    Ppa, Spare, Status, SuperblockId, Tag,
+    Accounting, Buf, CommandId, FlashEvent, FlashKind, FlashOp, HostCommand, Lpn, Ns, Ports, Ppa,
+    Spare, Status, SuperblockId, Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -23,8 +23,6 @@ pub struct Platform {
     pub model: Model,
     /// Commands that have ended, in order, with their status.
     pub completed: Vec<(HostCommand, Status)>,
-    /// Blocks that the firmware replaced by a spare one of their die.
-    pub replaced: Vec<(DieId, SuperblockId)>,
     /// Reads that were made anew from the rest of their stripe.
     pub rebuilt: u64,
     now: Ns,
@@ -48,7 +46,6 @@ impl Platform {
             flash,
             model,
             completed: Vec::new(),
-            replaced: Vec::new(),
             rebuilt: 0,
             now: Ns::ZERO,
             buffers: vec![None; buffers as usize],
@@ -225,12 +222,6 @@ impl Ports for Platform {
     }
     fn sequence(&self) -> u64 {
         self.model.sequence()
-    }
-    fn replace(&mut self, die: DieId, block: SuperblockId) {
-        if self.is_stopping() {
-            return;
-        }
-        self.replaced.push((die, block));
     }
     fn widen(&mut self, tag: Tag, more: u64) -> bool {
         if self.is_stopping() {

@@ -169,6 +169,12 @@ pub enum Illegal {
     /// Wordlines of a block are programmed in order.
     #[error("wordlines are programmed out of order, or twice without an erase")]
     OutOfOrder,
+    /// The superblock does not have the block, or has not erased it since it has it.
+    #[error("the superblock has another block")]
+    OtherBlock,
+    /// An erase of the block has failed.
+    #[error("the block has failed")]
+    FailedBlock,
     /// The block was not erased since its erase was interrupted.
     #[error("the block is not erased")]
     NotErased,

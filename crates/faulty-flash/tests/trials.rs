@@ -252,9 +252,10 @@ struct ErasesNeighbour {
 
 impl Bug for ErasesNeighbour {
     fn issue(&mut self, mut op: FlashOp) -> Option<FlashOp> {
-        if let FlashKind::Erase { block, .. } = &mut op.kind {
+        if let FlashKind::Erase { block, on, .. } = &mut op.kind {
             self.erases += 1;
             block.0 ^= u32::from(self.erases > 40);
+            on.0 = block.0;
         }
         Some(op)
     }

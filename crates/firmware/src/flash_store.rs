@@ -7,7 +7,7 @@
 use firstread_core::{Arena, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority, SuperblockId};
 
 use crate::ftl::map::Table;
-use crate::ftl::place::{Erased, Item, Placed, Placement, Program, Programs, TakeError};
+use crate::ftl::place::{DieErased, Erased, Item, Placed, Placement, Program, Programs, TakeError};
 use crate::observe::{Owner, StreamId};
 use crate::read::Read;
 use crate::schedule::Purpose;
@@ -175,7 +175,8 @@ impl<M: Arena> FlashStore<M> {
         emptying == Some(Owner::Convert) || erasing.any(|mode| mode != shared.config.mode)
     }
 
-    /// One die has finished its part of a superblock erase, under `job`: [`Placement::die_erased`].
+    /// One die has finished its part of a superblock erase, under `job`: [`Placement::die_erased`]. Returns the superblock if
+    /// it was the last die.
     pub(crate) fn die_erased(
         &mut self,
         now: Ns,
@@ -184,9 +185,18 @@ impl<M: Arena> FlashStore<M> {
         ports: &mut impl Out,
     ) -> Option<SuperblockId> {
         let shared = &mut self.shared;
-        let block = self.place.die_erased(job, ok, shared, ports)?;
-        self.read.block_changed(now, block, &shared.blocks);
-        Some(block)
+        match self.place.die_erased(job, ok, shared) {
+            DieErased::Others => None,
+            DieErased::Again(block, die) => {
+                self.place.push_erase(now, block, die, shared);
+                shared.start_die(now, die, &mut self.read, ports);
+                None
+            }
+            DieErased::All(block) => {
+                self.read.block_changed(now, block, &shared.blocks);
+                Some(block)
+            }
+        }
     }
 
     /// Whether the map cache has got the space that it waited for: [`Placement::give_map_space`].

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
+use firstread_core::{Arena, DieId, Lpn, Ns, Ports, Ppa, SuperblockId};
 
 use crate::Firmware;
 use crate::ftl::{Inconsistency, RESERVE};
@@ -189,12 +189,12 @@ impl<M: Arena> Firmware<M> {
             .set_pe_cycles(pe_cycles);
     }
 
-    /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
-    /// blocks, the last ones, are retired. Their good blocks replace the bad blocks of other superblocks.
-    /// Returns false if the remaining superblocks do not hold the capacity.
-    pub fn set_bad_blocks(&mut self, of_dies: &[u32]) -> bool {
+    /// A new drive has the bad blocks `bad`, which name superblock and die. As many superblocks as the worst die has of
+    /// them, `retired` at least, the last ones, are retired, and their good blocks replace the bad blocks of other
+    /// superblocks. Returns the number of retired superblocks; none if the rest does not hold the capacity.
+    pub fn set_bad_blocks(&mut self, bad: &[(SuperblockId, DieId)], retired: u32) -> Option<u32> {
         let store = &mut self.lower.store;
-        store.place.set_bad_blocks(of_dies, &mut store.shared)
+        store.place.set_bad_blocks(bad, retired, &mut store.shared)
     }
 
     /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as

@@ -33,6 +33,7 @@ impl Shared {
     pub(crate) fn new(config: Config, regions: Regions, suspend: AnySuspend, jobs: Jobs) -> Shared {
         let mut blocks = SuperblockTable::new(config.geometry.blocks_per_plane, config.mode);
         blocks.divide(regions);
+        blocks.assemble(config.geometry.dies());
         Shared {
             layout: Layout::new(config.geometry),
             blocks,

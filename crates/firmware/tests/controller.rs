@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
-    Accounting, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
-    HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, StripeOrder,
-    SuperblockId, Tag,
+    Accounting, Buf, CellMode, CommandId, FlashEvent, FlashKind, FlashOp, Geometry, HostCommand,
+    HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, StripeOrder, Tag,
 };
 use firstread_firmware::log::Record;
 use firstread_firmware::{ChangeTimes, Config, Firmware, Schemes, Setup, Turns, WriteCache};
@@ -83,9 +82,6 @@ impl Ports for Controller {
     fn stored(&self, ppa: Ppa) -> Option<Spare> {
         self.flash.get(&ppa).copied().flatten()
     }
-    fn replace(&mut self, _die: DieId, _block: SuperblockId) {
-        unreachable!("nothing fails here")
-    }
     fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -150,6 +146,7 @@ impl Controller {
                 block,
                 wordline,
                 buf,
+                ..
             } => {
                 let slots = GEOMETRY.slots_per_stripe();
                 for i in 0..slots {

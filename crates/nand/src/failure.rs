@@ -4,6 +4,12 @@
 //! The life of a block has a Weibull distribution. After `t` cycles at rated endurance `E`, a share `1 - (1 -
 //! grown_bad)^((t / E)^shape)` of the initially good blocks has failed.
 
+use alloc::boxed::Box;
+
+use firstread_core::{BlockId, DieId, Stream};
+
+use crate::gaussian::{Gaussian, tail_exact, tail_inverse};
+use crate::place::variation::{block_key, block_rate_score, blocks};
 use crate::profile::field::numbers;
 
 numbers! {
@@ -17,6 +23,9 @@ numbers! {
         shape: f64 = "shape", X, 0.1, 50.0;
         /// Share of failures that occur in an erase rather than in a program.
         erase_share: f64 = "erase_share", X, 0.0, 1.0;
+        /// Correlation of how early a block fails with how fast its cells lose charge: 0 none, 1 the fastest fails first.
+        /// Of the normal scores of both (a Gaussian copula), so the shares that fail stay the same.
+        cell_correlation: f64 = "cell_correlation", ONE, 0.0, 1.0;
     }
 }
 
@@ -34,6 +43,19 @@ impl FailureProfile {
         )
     }
 
+    /// The survival that a block draws: `draw` between 0 and 1 if failures do not follow cells, moved by the `score` of its
+    /// cells if they do. The highest fails first.
+    pub fn drawn(&self, draw: f64, score: f64) -> f64 {
+        let correlation = self.cell_correlation;
+        if correlation == 0.0 {
+            return draw;
+        }
+        let own = -tail_inverse(draw);
+        let both = correlation * score + libm::sqrt(1.0 - correlation * correlation) * own;
+        // Never 1, which would be no life at all.
+        tail_exact(-both).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
+    }
+
     /// Inverse of [`FailureProfile::survival`]: the cycles that a block survives with probability `survival`.
     pub fn life(&self, survival: f64, endurance: f64) -> f64 {
         if self.grown_bad == 0.0 {
@@ -44,9 +66,74 @@ impl FailureProfile {
     }
 }
 
+/// How fast the cells of a drive's blocks lose charge, beside those of other blocks of the chip.
+#[derive(Clone, Debug)]
+pub struct CellScores {
+    blocks: Stream,
+    gaussian: Box<Gaussian>,
+}
+
+impl CellScores {
+    /// The scores of the drive whose medium is made of `seed` ([`crate::Medium::new`]).
+    pub fn new(seed: u64) -> CellScores {
+        CellScores {
+            blocks: blocks(seed),
+            gaussian: Box::default(),
+        }
+    }
+
+    /// Standard normal score of block `block` of plane `plane` of `die`: the higher, the faster its cells lose charge.
+    pub fn score(&self, die: DieId, plane: u8, block: BlockId) -> f64 {
+        let key = block_key(self.blocks, die, plane, block);
+        block_rate_score(&self.gaussian, key).into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use firstread_core::Stream;
+
     use super::*;
+
+    /// However failures follow cells, the share of blocks that have failed at a wear is that of the law; and the more they
+    /// follow them, the worse are the cells of those that fail first.
+    #[test]
+    fn formula_failures_follow_cells_and_the_law() {
+        let scores = CellScores::new(7);
+        let s = Stream::new(3).named("lives");
+        let mut means = std::vec::Vec::new();
+        for cell_correlation in [0.0, 0.5, 1.0] {
+            let law = FailureProfile {
+                factory_bad: 0.0,
+                grown_bad: 0.1,
+                shape: 3.0,
+                erase_share: 0.5,
+                cell_correlation,
+            };
+            let alive = law.survival(3000.0, 3000.0);
+            let (mut failed, mut sum) = (0, 0.0);
+            const BLOCKS: u32 = 40_000;
+            for block in 0..BLOCKS {
+                let score = scores.score(DieId(1), 0, BlockId(block));
+                let draw = (s.draw(block.into()) >> 11) as f64 / (1u64 << 53) as f64 + 1e-17;
+                let drawn = law.drawn(draw, score);
+                if cell_correlation == 0.0 {
+                    assert_eq!(drawn, draw);
+                }
+                if drawn >= alive {
+                    failed += 1;
+                    sum += score;
+                }
+            }
+            let share = f64::from(failed) / f64::from(BLOCKS);
+            assert!((share - 0.1).abs() < 0.006, "{cell_correlation}: {share}");
+            means.push(sum / f64::from(failed));
+        }
+        // The mean of the highest tenth of normal scores is 1.755.
+        assert!(means[0].abs() < 0.06, "{means:?}");
+        assert!((means[1] - 0.5 * 1.755).abs() < 0.06, "{means:?}");
+        assert!((means[2] - 1.755).abs() < 0.03, "{means:?}");
+    }
 
     #[test]
     fn formula_life_is_the_inverse_of_survival() {
@@ -55,6 +142,7 @@ mod tests {
             grown_bad: 0.015,
             shape: 3.0,
             erase_share: 0.5,
+            cell_correlation: 0.0,
         };
         assert!((f.survival(3000.0, 3000.0) - 0.985).abs() < 1e-12);
         for cycles in [10.0, 300.0, 3000.0, 20_000.0] {
@@ -73,6 +161,7 @@ mod tests {
             grown_bad,
             shape: 2.0,
             erase_share: 0.5,
+            cell_correlation: 0.0,
         };
         assert!(f(0.0, 0.0).is_null());
         assert!(!f(0.01, 0.0).is_null() && !f(0.0, 0.01).is_null() && !f(0.1, 0.1).is_null());

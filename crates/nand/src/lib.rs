@@ -40,6 +40,8 @@ pub use cell::levels::{LevelsMv, ReadLevels, SoftLevels};
 pub use cell::model::{BlockState, Condition, ModeModel, StateDistribution};
 pub use cell::sense::{PageSense, SoftSense, SoftWeight};
 pub use chip::ChipProfile;
+pub use failure::CellScores;
 pub use medium::{CachedCondition, Medium};
+pub use place::variation::PlaceBits;
 pub use profile::ProfileError;
 pub use sense_error::SenseError;

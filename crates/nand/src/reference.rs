@@ -72,6 +72,7 @@ pub fn ct_a() -> ChipProfile {
             grown_bad: 0.0,
             shape: 3.0,
             erase_share: 0.5,
+            cell_correlation: 0.0,
         },
         layers: LayerProfile {
             shape: LayerShape::Linear,

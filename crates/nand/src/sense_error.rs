@@ -15,6 +15,8 @@ pub enum SenseError {
     Die(DieId),
     /// The block has no such wordline.
     Wordline(u16),
+    /// The chip's stack has no such layer.
+    Layer(u16),
     /// The mode has no such valley.
     Valley(CellMode, u8),
 }
@@ -26,6 +28,7 @@ impl fmt::Display for SenseError {
             SenseError::Page(m, p) => write!(f, "{} mode has no page type {}", m.name(), p.0),
             SenseError::Die(d) => write!(f, "the drive has no die {}", d.0),
             SenseError::Wordline(w) => write!(f, "the block has no wordline {w}"),
+            SenseError::Layer(l) => write!(f, "the stack has no layer {l}"),
             SenseError::Valley(m, v) => write!(f, "{} mode has no valley {v}", m.name()),
         }
     }
@@ -49,6 +52,7 @@ mod tests {
             ),
             (SenseError::Die(DieId(9)), "the drive has no die 9"),
             (SenseError::Wordline(1408), "the block has no wordline 1408"),
+            (SenseError::Layer(176), "the stack has no layer 176"),
             (SenseError::Valley(mode, 8), "tlc mode has no valley 8"),
         ] {
             assert_eq!(error.to_string(), text);

@@ -34,6 +34,7 @@ examples! {
     "randread-4k-qd32": "random reads of 4 KiB, 32 at a time",
     "seqread-128k-qd32": "sequential reads of 128 KiB, 32 at a time",
     "mixed-70-30": "random 4 KiB, 70 % reads and 30 % writes, 32 at a time",
+    "jesd219-enterprise": "JESD219 for enterprise drives: 60 % writes of 512 bytes to 64 KiB, half of them to 5 % of the drive",
     "write-wait-read": "phases: writes, reads at once, reads after 30 days at another temperature",
 }
 

@@ -338,8 +338,8 @@ impl Matrix<'_> {
         if point.setup.interrupt.is_asked() {
             return Ok(None);
         }
-        if let Some(terms) = point.life {
-            return Ok(Some(self.live(point, terms)?));
+        if let Some(terms) = &point.life {
+            return Ok(Some(self.live(point, terms.clone())?));
         }
         let mut progress = self.watch.begin(point);
         let prepared = match shared.prepared(&point.setup, &mut *progress) {

@@ -161,13 +161,23 @@ pub(crate) fn inputs_of_life(program: &str, setup: &Setup, terms: &Terms) -> Res
         warranty_years,
         drive_writes_a_day,
         probe_requests,
+        probe_job,
     } = terms;
+    let probe_job = match probe_job {
+        None => Value::Null,
+        Some(job) => json!({
+            "workload": job.input.identity()?,
+            "requests": job.requests,
+            "precondition": format!("{:?}", job.precondition),
+        }),
+    };
     inputs["life"] = json!({
         "until": format!("{until:?}"),
         "wear_rate": wear_rate,
         "warranty_years": warranty_years,
         "drive_writes_a_day": drive_writes_a_day,
         "probe_requests": probe_requests,
+        "probe_job": probe_job,
     });
     Ok(inputs)
 }

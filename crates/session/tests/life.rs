@@ -6,7 +6,10 @@
 
 use std::path::PathBuf;
 
-use firstread_session::life::{self, Life, LifeEnd, LifeOutcome, LifeProgress, Terms, Until};
+use firstread_drive::Precondition;
+use firstread_session::life::{
+    self, Life, LifeEnd, LifeOutcome, LifeProgress, ProbeJob, Terms, Until,
+};
 use firstread_session::{Error, Input, Simulation};
 use serde_json::Value;
 
@@ -86,7 +89,7 @@ fn formula_a_life_ends_as_asked() {
     let outcome = live(&full);
     let lived = &outcome.lived;
     assert_eq!(lived.end, LifeEnd::Full);
-    assert!(lived.write_amplification >= 1.0);
+    assert!(lived.write_amplification.unwrap() >= 1.0);
     assert!(lived.last().retired > 0 && lived.last().bad_share > 0.0);
     assert_eq!(lived.smart.available_spare, 0);
     assert_eq!(lived.smart.critical_warning & 8, 8, "read only");
@@ -94,7 +97,8 @@ fn formula_a_life_ends_as_asked() {
     assert_eq!(lived.smart.data_units_written, units);
     let capacity = full.setup.profile.capacity_bytes as f64;
     let dwpd = lived.written_bytes() / (capacity * 5.0 * 365.0);
-    assert!((outcome.dwpd(&full) / dwpd - 1.0).abs() < 1e-12);
+    assert!((outcome.dwpd(&full).unwrap() / dwpd - 1.0).abs() < 1e-12);
+    assert_eq!(outcome.tbw(&full), Some(lived.written_bytes()));
     for sample in &lived.samples {
         let area = &sample.wear[0];
         let (low, high) = (f64::from(area.min), f64::from(area.max));
@@ -110,7 +114,13 @@ fn formula_a_life_ends_as_asked() {
     assert!(bad.lived.written_bytes() < lived.written_bytes());
 
     let most = 200e6;
-    let bytes = live(&life(WRITES, Until::Bytes(most), &[]));
+    let asked = life(WRITES, Until::Bytes(most), &[]);
+    let bytes = live(&asked);
+    // Wear did not end it: what was written is not what the drive can be written.
+    assert_eq!((bytes.tbw(&asked), bytes.dwpd(&asked)), (None, None));
+    let told = life::json(&asked, &bytes);
+    assert!(told["tbw_bytes"].is_null() && told["dwpd"].is_null());
+    assert_eq!(told["written_bytes"], bytes.lived.written_bytes());
     let over = bytes.lived.written_bytes() - most;
     assert!((0.0..=4096.0).contains(&over), "{over}");
 
@@ -122,6 +132,45 @@ fn formula_a_life_ends_as_asked() {
         (written / expected - 1.0).abs() < 0.01,
         "{written} of {expected}"
     );
+}
+
+fn by_job(text: &str) -> ProbeJob {
+    ProbeJob {
+        input: Input::job_file("probe", text.to_owned()).unwrap().into(),
+        requests: 2_000,
+        precondition: Precondition::None,
+    }
+}
+
+/// Reads are probed at every end of a life, also where the drive can no longer hold its capacity: then it is as worn as it was
+/// when it last could. A load with writes is probed by its reads, and the life does not count what it writes.
+#[test]
+fn formula_every_end_of_a_life_is_probed() {
+    let mut full = life(WRITES, Until::Full, &[]);
+    full.terms.probe_requests = 200;
+    let alone = live(&full);
+    full.terms.probe_job = Some(by_job(
+        "[m]\nrw=randrw\nrwmixread=70\nbs=4k\nnorandommap\nio_size=64t\n",
+    ));
+    let outcome = live(&full);
+    assert_eq!(outcome.lived.end, LifeEnd::Full);
+    assert_eq!(outcome.lived.written_bytes(), alone.lived.written_bytes());
+    let all = outcome.lived.written_bytes();
+    for (stage, alone) in outcome.stages.iter().zip(&alone.stages) {
+        let (probe, by_job) = (stage.probe.unwrap(), stage.by_job.unwrap());
+        assert_eq!(stage.probe, alone.probe);
+        assert_eq!((probe.reads, probe.written_bytes), (200, 0));
+        assert!((1_300..1_500).contains(&by_job.reads), "{by_job:?}");
+        assert_eq!(by_job.written_bytes, (2_000 - by_job.reads) * 4_096);
+        assert!(probe.host_bytes <= stage.sample.host_bytes);
+        assert!(
+            probe.host_bytes > stage.sample.host_bytes - 0.2 * all,
+            "{probe:?} of {all}"
+        );
+    }
+    let told = life::json(&full, &outcome);
+    assert_eq!(told["stages"][4]["reads_by_job"]["p99_99_ns"], Value::Null);
+    assert_eq!(told["probe_job"], "probe");
 }
 
 /// The same life twice is the same, byte by byte, and with another seed of the drive it is another.
@@ -171,6 +220,9 @@ fn formula_a_life_without_an_end_is_refused() {
         life(WRITES, Until::Full, never),
         "no block of chip `constant-128p` ever fails",
     );
+    let mut probed = life(WRITES, Until::Full, &[]);
+    probed.terms.probe_job = Some(by_job("[w]\nrw=randwrite\nbs=4k\n"));
+    refused(probed, "--probe probe: reads nothing");
     refused(
         life(WRITES, "lost=client".parse().unwrap(), &[]),
         "have no voltages",
@@ -179,38 +231,41 @@ fn formula_a_life_without_an_end_is_refused() {
     refused(rate, "choose static");
 }
 
+/// A life of a small drive with the cells of `ct-qlc` that writes it in address order until data are lost.
+fn of_cells(wordlines: u32, wear_rate: u32, scheme: &str) -> Life {
+    let input = Input::job_file("load", "[w]\nrw=write\nbs=1m\n".to_owned()).unwrap();
+    let sets = [
+        "geometry.channels=2".to_owned(),
+        "geometry.chips_per_channel=1".into(),
+        "geometry.dies_per_chip=1".into(),
+        "geometry.blocks_per_plane=16".into(),
+        "geometry.mapping_unit=16 KiB".into(),
+        "chip.failures.factory_bad=0 %".into(),
+        "chip.failures.grown_bad=0 %".into(),
+        format!("geometry.wordlines_per_block={wordlines}"),
+        format!("capacity={} MiB", 2 * wordlines),
+        format!("schemes.read_recovery={scheme}"),
+    ];
+    let sets = sets.map(|s| firstread_drive::profile::Override::parse(&s).unwrap());
+    let mut simulation = Simulation {
+        set: sets.to_vec(),
+        ..Simulation::of(input)
+    };
+    simulation.state.pe_cycles = (0, 0);
+    Life {
+        setup: simulation.setup().unwrap(),
+        terms: Terms {
+            wear_rate,
+            probe_requests: 0,
+            ..Terms::default()
+        },
+    }
+}
+
 /// Data are lost sooner on a worn drive, and a client's year at 30 °C is told apart from an enterprise's months at 40 °C.
 #[test]
 fn formula_lost_data_end_a_life_of_cells() {
-    let life = {
-        let input = Input::job_file("load", "[w]\nrw=write\nbs=64k\n".to_owned()).unwrap();
-        let set = [
-            "geometry.channels=2",
-            "geometry.chips_per_channel=1",
-            "geometry.dies_per_chip=1",
-            "geometry.blocks_per_plane=64",
-            "geometry.wordlines_per_block=2",
-            "capacity=40 MiB",
-            "chip.failures.factory_bad=0 %",
-            "chip.failures.grown_bad=0 %",
-            "schemes.read_recovery=none",
-        ];
-        let mut simulation = Simulation {
-            set: set
-                .map(|s| firstread_drive::profile::Override::parse(s).unwrap())
-                .to_vec(),
-            ..Simulation::of(input)
-        };
-        simulation.state.pe_cycles = (0, 0);
-        Life {
-            setup: simulation.setup().unwrap(),
-            terms: Terms {
-                wear_rate: 10,
-                probe_requests: 0,
-                ..Terms::default()
-            },
-        }
-    };
+    let life = of_cells(2, 4, "parity");
     let outcome = live(&life);
     assert_eq!(outcome.lived.end, LifeEnd::Reached);
     let rate = |s: &life::Sample| s.lost.unwrap().enterprise.host;
@@ -224,6 +279,30 @@ fn formula_lost_data_end_a_life_of_cells() {
     let rates: Vec<f64> = outcome.lived.samples.iter().map(rate).collect();
     assert!(rates.is_sorted(), "{rates:?}");
     assert_ne!(last.lost.unwrap().client, last.lost.unwrap().enterprise);
+    let (low, high) = outcome.tbw_interval(&life).unwrap();
+    let tbw = outcome.tbw(&life).unwrap();
+    assert!(
+        low < tbw && tbw < high && high < 1.5 * tbw,
+        "{low} {tbw} {high}"
+    );
+}
+
+/// Lives of one wordline a block, of some, of many and of the whole block are the same life, within their intervals: what is
+/// lost is that of the chip's block, whatever part of it the geometry takes.
+#[test]
+fn model_lives_do_not_hang_on_wordlines() {
+    let lives = [1, 8, 64, 1408].map(|wordlines| {
+        let life = of_cells(wordlines, 16, "parity");
+        let outcome = live(&life);
+        let capacity = life.setup.profile.capacity_bytes as f64;
+        let (low, high) = outcome.tbw_interval(&life).unwrap();
+        [low / capacity, high / capacity]
+    });
+    for a in lives {
+        for b in lives {
+            assert!(a[0] < b[1], "{lives:?}");
+        }
+    }
 }
 
 /// A latency run begins with the wear that a life left, superblock by superblock; a life of another geometry is refused

@@ -107,7 +107,7 @@ fn kind(op: &FlashOp, factory: &[LevelOffsets], codewords_per_page: u32) -> Stri
         FlashKind::Program {
             block, wordline, ..
         } => format!("program b{} w{wordline}", block.0),
-        FlashKind::Erase { block, mode } => format!("erase b{} into {}", block.0, mode.name()),
+        FlashKind::Erase { block, mode, .. } => format!("erase b{} into {}", block.0, mode.name()),
         FlashKind::Suspend {
             victim,
             progress: Ns::ZERO,

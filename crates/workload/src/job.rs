@@ -346,6 +346,11 @@ impl JobSpec {
         self.operations.directions().contains(&Direction::Write)
     }
 
+    /// Whether it reads, at least now and then.
+    pub fn reads(&self) -> bool {
+        self.operations.directions().contains(&Direction::Read)
+    }
+
     /// A job with fio's defaults: sequential reads of 4 KiB, one at a time, over the whole drive.
     pub fn new(name: &str) -> JobSpec {
         JobSpec {

@@ -1,11 +1,11 @@
-//! The same life of several drives: each figure's median and spread over them.
+//! Several lives, of drives, schemes or over-provisionings: the median of each figure and its spread over drives.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use firstread_firmware::observe::Owner;
 use firstread_session::files::Page;
-use firstread_session::life::{self, AreaWear, Life, Probe};
+use firstread_session::life::{self, AreaWear, Life, LifeOutcome, Probe};
 use firstread_session::{Finished, FinishedLife, Matrix, Point, Results, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,27 +20,34 @@ use crate::output::human;
 use crate::output::spread::Spread;
 use crate::streams::{data, tell};
 
-/// Lives `life` on the drives of `seeds`, so many at a time; prints what came of it as `form`, and keeps it in `out`.
+/// A life that is asked for, as it was lived on each drive.
+pub struct Group<'a> {
+    /// What tells it from the others; empty where there is one.
+    label: &'a str,
+    pub lives: Vec<(&'a Setup, Summary)>,
+}
+
+impl Group<'_> {
+    /// Its name in a legend.
+    pub fn name(&self) -> &str {
+        match self.label {
+            "" => "all drives",
+            label => label,
+        }
+    }
+}
+
+/// Lives each of `lives` on the drives of `seeds`, so many at a time; prints what came of it as `form`, and keeps it in `out`.
 pub fn lives(
-    life: &Life,
+    lives: &[(String, Life)],
     seeds: &[u64],
     threads: Option<u16>,
     out: Option<&Path>,
     form: Form,
 ) -> Result<()> {
-    let point = |&seed: &u64| {
-        let setup = Setup {
-            seed,
-            ..life.setup.clone()
-        };
-        let point = Point {
-            name: format!("seed-{seed}"),
-            ..Point::new(&format!("seed {seed}"), setup)
-        };
-        point.of_life(life.terms)
-    };
-    let points: Vec<Point> = seeds.iter().map(point).collect();
-    let store = kept::listing_store(out, "lives", life.setup.input.title(), form)?;
+    let points = points(lives, seeds);
+    let title = lives[0].1.setup.input.title();
+    let store = kept::listing_store(out, "lives", title, form)?;
     let matrix = Matrix {
         points: &points,
         threads,
@@ -48,24 +55,32 @@ pub fn lives(
     };
     let results = matrix.kept_with_pages(&store, values, pages_of)?;
     kept::tell_found(&points, &results, "lives");
-    let lives = summaries(&points, &results)?;
-    if lives.is_empty() {
+    let groups = groups(lives, &points, &results)?;
+    if groups.is_empty() {
         return Err(Interrupted(" before any life had ended".into()).into());
     }
-    let text = text(&lives);
+    let text = text(&groups);
     // A life has nothing in its result that the machine decides.
     let listed = || {
         let each = points.iter().enumerate().filter_map(|(i, point)| {
             let result = results.of(i)?.result();
-            Some(kept::row(None, &point.setup, result))
+            let (label, _) = &lives[i / seeds.len()];
+            let scheme = (!label.is_empty()).then_some(label.as_str());
+            Some(kept::row(scheme, &point.setup, result))
         });
         kept::listed(None, each)
     };
     if out.is_some() {
-        store.write(&[
+        let mut pages = vec![
             ("drives.json".into(), listed().into_bytes()),
             ("drives.txt".into(), text.as_bytes().to_vec()),
-        ])?;
+        ];
+        #[cfg(feature = "figures")]
+        if let Some(figure) = super::lines::figure(&heading(&groups), &groups) {
+            pages.push(("drives.svg".into(), figure.svg()));
+            pages.push(("drives.png".into(), figure.png()));
+        }
+        store.write(&pages)?;
     }
     match form {
         Form::Json => data(&listed())?,
@@ -77,6 +92,32 @@ pub fn lives(
         results.wall_s()
     ));
     kept::whole(&results, out, "lives")
+}
+
+/// A point for each drive of each of `lives`.
+fn points(lives: &[(String, Life)], seeds: &[u64]) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (label, life) in lives {
+        for &seed in seeds {
+            let setup = Setup {
+                seed,
+                ..life.setup.clone()
+            };
+            let (label, name) = match label.as_str() {
+                "" => (format!("seed {seed}"), format!("seed-{seed}")),
+                label => (
+                    format!("{label} seed {seed}"),
+                    Point::file_name(label, seed),
+                ),
+            };
+            let point = Point {
+                name,
+                ..Point::new(&label, setup)
+            };
+            points.push(point.of_life(life.terms.clone()));
+        }
+    }
+    points
 }
 
 /// The files of a life among several, in the folder of its name.
@@ -98,26 +139,55 @@ fn values(_: &Setup, finished: &Finished) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// What the table needs of each of the `points` that has a result.
-fn summaries<'a>(points: &'a [Point], results: &Results) -> Result<Vec<(&'a Setup, Summary)>> {
-    let mut all = Vec::new();
-    for (i, point) in points.iter().enumerate() {
-        let Some(kept) = results.of(i) else {
-            continue;
-        };
-        let summary = serde_json::from_value(Value::Object(kept.values.clone()));
-        let summary = summary.context("what is kept of a life is not its summary")?;
-        all.push((&point.setup, summary));
+/// Each of `lives` of which any drive has a result.
+fn groups<'a>(
+    lives: &'a [(String, Life)],
+    points: &'a [Point],
+    results: &Results,
+) -> Result<Vec<Group<'a>>> {
+    let drives = points.len() / lives.len();
+    let mut groups = Vec::new();
+    for (i, (label, _)) in lives.iter().enumerate() {
+        let mut of_label = Vec::new();
+        let of_life = points.iter().enumerate().skip(i * drives).take(drives);
+        for (at, point) in of_life {
+            let Some(kept) = results.of(at) else {
+                continue;
+            };
+            let summary = serde_json::from_value(Value::Object(kept.values.clone()));
+            let summary = summary.context("what is kept of a life is not its summary")?;
+            of_label.push((&point.setup, summary));
+        }
+        if !of_label.is_empty() {
+            groups.push(Group {
+                label,
+                lives: of_label,
+            });
+        }
     }
-    Ok(all)
+    Ok(groups)
 }
 
 /// A life in a few hundred bytes.
 #[derive(Serialize, Deserialize, Debug)]
-struct Summary {
+pub struct Summary {
     end: String,
     /// The rows of the table.
     figures: Vec<Figure>,
+    pub written_bytes: f64,
+    pub is_worn_out: bool,
+    /// What reads were probed by: the load of the probe where one was asked for.
+    pub probed_by: Option<String>,
+    /// Reads at each stage, by that.
+    pub stages: Vec<Reads>,
+}
+
+/// Reads at a stage.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
+pub struct Reads {
+    pub host_bytes: f64,
+    pub p999_ns: u64,
+    pub p9999_ns: Option<u64>,
 }
 
 /// A row of the table. One that a life has not is left out.
@@ -164,18 +234,29 @@ impl Summary {
             let name = name.to_owned();
             figures.push(Figure { name, shown, value });
         };
-        add("TBW", Shown::Bytes, lived.written_bytes());
+        let total = match outcome.tbw(&of.life) {
+            Some(_) => "TBW",
+            None => "written",
+        };
+        add(total, Shown::Bytes, lived.written_bytes());
         if lived.rate > 1 {
-            add("TBW, corrected", Shown::Bytes, outcome.corrected_bytes());
+            let corrected = outcome.corrected_bytes();
+            add(&format!("{total}, corrected"), Shown::Bytes, corrected);
         }
-        add(
-            "drive writes a day",
-            Shown::Decimals3,
-            outcome.dwpd(&of.life),
-        );
+        if let Some(dwpd) = outcome.dwpd(&of.life) {
+            add("drive writes a day", Shown::Decimals3, dwpd);
+        }
         add("years", Shown::Decimals2, last.years);
-        let amplification = lived.write_amplification;
-        add("write amplification", Shown::Decimals3, amplification);
+        let capacity = of.life.setup.profile.capacity_bytes;
+        add("capacity", Shown::Bytes, capacity as f64);
+        add(
+            "memory of the controller",
+            Shown::Bytes,
+            lived.memory_bytes as f64,
+        );
+        if let Some(amplification) = lived.write_amplification {
+            add("write amplification", Shown::Decimals3, amplification);
+        }
         for owner in Owner::ALL {
             let moved = lived.moved[owner as usize];
             add(&format!("  {}", owner.name()), Shown::Moved, moved);
@@ -197,39 +278,115 @@ impl Summary {
                 add(&name, Shown::Count, of_area(area));
             }
         }
-        type OfProbe = (&'static str, fn(&Probe) -> f64);
-        let of_probe: [OfProbe; 2] = [("mean", |p| p.mean_ns), ("P99", |p| p.p99_ns as f64)];
-        for (share, stage) in life::STAGES.iter().zip(&outcome.stages) {
-            for (name, of_stage) in of_probe {
-                if let Some(probe) = &stage.probe {
-                    let name = format!("read at {:.0} % of the life, {name}", 100.0 * share);
-                    add(&name, Shown::Time, of_stage(probe));
-                }
-            }
-        }
+        let job = of.life.terms.probe_job.as_ref();
+        let job = job.map(|job| job.input.title().to_owned());
+        figures.extend(reads(outcome, job.as_deref()));
+        let probed = outcome.stages.iter().filter_map(|stage| match job {
+            Some(_) => stage.by_job,
+            None => stage.probe,
+        });
+        let stages: Vec<Reads> = probed
+            .map(|probe| Reads {
+                host_bytes: probe.host_bytes,
+                p999_ns: probe.p999_ns,
+                p9999_ns: probe.p9999_ns,
+            })
+            .collect();
         Summary {
             end: report::end(&of.life, lived.end),
             figures,
+            written_bytes: outcome.corrected_bytes(),
+            is_worn_out: outcome.tbw(&of.life).is_some(),
+            probed_by: (!stages.is_empty())
+                .then(|| job.unwrap_or_else(|| "4 KiB, one at a time".into())),
+            stages,
         }
     }
 }
 
+/// Rows of the probes at each stage: the standard one, and that of the load `job`.
+fn reads(outcome: &LifeOutcome, job: Option<&str>) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut add = |name: String, value| {
+        figures.push(Figure {
+            name,
+            shown: Shown::Time,
+            value,
+        });
+    };
+    type OfProbe = (&'static str, fn(&Probe) -> Option<f64>);
+    let of_probe: [OfProbe; 2] = [
+        ("mean", |p| Some(p.mean_ns)),
+        ("P99", |p| Some(p.p99_ns as f64)),
+    ];
+    let of_job: [OfProbe; 3] = [
+        ("mean", |p| Some(p.mean_ns)),
+        ("P99.9", |p| Some(p.p999_ns as f64)),
+        ("P99.99", |p| p.p9999_ns.map(|ns| ns as f64)),
+    ];
+    for (share, stage) in life::STAGES.iter().zip(&outcome.stages) {
+        let percent = 100.0 * share;
+        for (name, of_stage) in of_probe {
+            if let Some(value) = stage.probe.as_ref().and_then(of_stage) {
+                add(format!("read at {percent:.0} % of the life, {name}"), value);
+            }
+        }
+        for (name, of_stage) in of_job {
+            if let (Some(job), Some(value)) = (job, stage.by_job.as_ref().and_then(of_stage)) {
+                add(
+                    format!("{job} at {percent:.0} % of the life, {name}"),
+                    value,
+                );
+            }
+        }
+    }
+    figures
+}
+
+/// Load and drive of the lives.
+fn heading(groups: &[Group<'_>]) -> String {
+    let (setup, _) = &groups[0].lives[0];
+    let of_capacity = |(setup, _): &(&Setup, Summary)| setup.profile.capacity_bytes;
+    let capacities = groups
+        .iter()
+        .flat_map(|group| &group.lives)
+        .map(of_capacity);
+    let same = capacities.clone().min() == capacities.max();
+    let capacity = match same {
+        true => format!(", {}", capacity(setup.profile.capacity_bytes)),
+        false => String::new(),
+    };
+    format!("{} on {}{capacity}", setup.input.name(), setup.profile.name)
+}
+
 /// The report: what the lives share, how each ended, and the spread of each figure.
-fn text(all: &[(&Setup, Summary)]) -> String {
-    let Some((setup, first)) = all.first() else {
+fn text(groups: &[Group<'_>]) -> String {
+    let lives = || groups.iter().flat_map(|group| &group.lives);
+    let Some((setup, _)) = lives().next() else {
         return String::new();
     };
-    let mut text = format!(
-        "{} on {}, {}\n  {}\n  {}\n",
-        setup.input.name(),
-        setup.profile.name,
-        capacity(setup.profile.capacity_bytes),
-        human::seeds(all.iter().map(|(setup, _)| *setup)),
-        setup.schemes() + &human::notes(setup),
-    );
+    let of_group = groups[0].lives.iter().map(|(setup, _)| *setup);
+    let mut text = format!("{}\n  {}\n", heading(groups), human::seeds(of_group));
+    if let [_] = groups {
+        text += &format!("  {}\n", setup.schemes() + &human::notes(setup));
+    }
     if let Some(cells) = setup.other_cells() {
         text += &format!("  {cells}\n");
     }
+    for group in groups {
+        text += &of_lives(group, groups.len() > 1);
+    }
+    text + "\nover drives: lowest … highest of them, each with chips of its own under the same load\n"
+}
+
+/// One life on all drives.
+fn of_lives(Group { label, lives: all }: &Group<'_>, named: bool) -> String {
+    let mut text = match (named, all.first()) {
+        (true, Some((setup, _))) => {
+            format!("\n{label}: {}\n", setup.schemes() + &human::notes(setup))
+        }
+        _ => String::new(),
+    };
     let mut ends: Vec<(&str, usize)> = Vec::new();
     for (_, Summary { end, .. }) in all {
         match ends.iter_mut().find(|(known, _)| known == end) {
@@ -241,7 +398,8 @@ fn text(all: &[(&Setup, Summary)]) -> String {
         text += &format!("ended: {end} ({n} of {} drives)\n", all.len());
     }
     let mut rows = vec![["", "median", "over drives"].map(String::from).to_vec()];
-    for Figure { name, shown, .. } in &first.figures {
+    let figures = all.first().map(|(_, life)| &life.figures);
+    for Figure { name, shown, .. } in figures.into_iter().flatten() {
         let of_life = |(_, life): &(&Setup, Summary)| {
             let figure = life.figures.iter().find(|f| f.name == *name);
             figure.map(|f| f.value)
@@ -256,6 +414,5 @@ fn text(all: &[(&Setup, Summary)]) -> String {
         }
     }
     text += "\n";
-    text += &table("  ", &[Side::Left, Side::Right, Side::Left], &rows);
-    text + "\nover drives: lowest … highest of them, each with chips of its own under the same load\n"
+    text + &table("  ", &[Side::Left, Side::Right, Side::Left], &rows)
 }

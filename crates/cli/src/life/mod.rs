@@ -1,8 +1,11 @@
 //! `firstread life`: how long a drive lives under a load, and how its reads age.
 //!
-//! - `report`: tables of it. `picture`: its figure. `pages`: its files. `drives`: the same of several drives.
+//! - `report`: tables of it. `picture`: its figure. `pages`: its files. `drives`: several lives, of drives or schemes.
+//!   `lines`: their figure.
 
 mod drives;
+#[cfg(feature = "figures")]
+mod lines;
 mod pages;
 #[cfg(feature = "figures")]
 mod picture;
@@ -15,19 +18,20 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use firstread_core::Ns;
-use firstread_drive::DriveState;
 use firstread_drive::profile::Override;
+use firstread_drive::{DriveState, Precondition};
 use firstread_session::conditions::{
     Temperature, parse_age, parse_fill, parse_pe_cycles, parse_requests, parse_temperature, single,
     usual_state,
 };
-use firstread_session::life::{self, Life, Terms, Until, Years};
+use firstread_session::life::{self, Life, ProbeJob, Terms, Until, Years};
 use firstread_session::{
-    Alone, Choice, DEFAULT_DRIVE, Error, Finished, Input, Point, Setup, Simulation, results,
+    Alone, Choices, DEFAULT_DRIVE, Error, Finished, Input, Point, Setup, Simulation, Sweep, Varied,
+    results,
 };
 use serde_json::Map;
 
-use crate::args::{DrivesArgs, Form, FormArgs, Interrupted, TraceOptions};
+use crate::args::{DrivesArgs, Form, FormArgs, Interrupted, TraceOptions, Usage};
 use crate::interrupt;
 use crate::matrix::kept;
 use crate::output::format::count;
@@ -48,6 +52,8 @@ Examples:
       reads of the drive as that life left it
   firstread life job.fio --until bad=2% --drives 5 --out lives
       five drives with chips of their own: each figure with its spread over them
+  firstread life oltp.fio --probe oltp.fio --scheme read_levels=factory,ct-qlc --drives 10 --out lives
+      one figure: bytes written until worn out, and P99.99 of that job on the way there, a line a scheme
   firstread life job.fio --until years=5 --drive-writes-a-day 3 --out life
       five years at three drive writes a day; tables and a picture in the folder `life`
 
@@ -60,6 +66,9 @@ Exit status: 0 however the life ends, 1 on an error, 2 when the command line is 
 was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: what it had until then is
 printed and kept.";
 
+/// Requests of a load of --probe, where no number is given: 100 reads beyond P99.99, and some writes.
+const REQUESTS_BY_JOB: u64 = 2_000_000;
+
 /// Run a load until the drive's life ends: bytes written, wear, bad blocks, and how reads age
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -67,8 +76,10 @@ pub struct LifeArgs {
     /// A fio job file or a trace, a shipped example, or a stand-in; run again and again
     load: String,
     /// Choose a scheme (`firstread list schemes`); may be given once an axis
-    #[arg(long = "scheme", value_name = "AXIS=NAME", value_parser = Choice::from_str)]
-    schemes: Vec<Choice>,
+    ///
+    /// Several schemes of an axis, separated by commas, are as many lives of each drive: one figure, a line for each.
+    #[arg(long = "scheme", value_name = "AXIS=NAME,...", value_parser = Choices::from_str)]
+    schemes: Vec<Choices>,
     /// When the life ends, if it does not end before because the drive cannot hold its capacity
     ///
     /// lost=enterprise: data kept for 3 months at 40 °C have an uncorrectable bit error rate above 1e-16.
@@ -85,15 +96,30 @@ pub struct LifeArgs {
     /// How fast a load without times of its own writes
     #[arg(long, value_name = "DWPD", default_value_t = 1.0, value_parser = parse_rate)]
     drive_writes_a_day: f64,
-    /// Reads of each probe at the stages of the life; 0 for no probes
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    probe: u64,
+    /// Probes of reads at the stages of the life; may be given twice
+    ///
+    /// A number is the reads of a standard probe, of 4 KiB one at a time (100000); 0 for none. A load, as LOAD, is probed
+    /// beside that: its reads, by two million requests, or as many as the number says. What it writes goes to a copy of the drive.
+    #[arg(long, value_name = "N|JOB")]
+    probe: Vec<String>,
+    /// Overwrites that the drive has had before the load of --probe: none, random, zipf:THETA
+    #[arg(long, value_name = "LOAD", default_value = "none", value_parser = Precondition::parse)]
+    precondition: Precondition,
     /// A shipped drive (`firstread list drives`) or the path of a drive profile
     #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_DRIVE, help_heading = "Drive")]
     drive: String,
     /// Set a value of the profile or a parameter of a scheme; may be given often
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = Override::parse, help_heading = "Drive")]
     sets: Vec<Override>,
+    /// Raw flash beyond the capacity, as a share of the capacity: sets the capacity; several are as many lives
+    #[arg(
+        long,
+        value_name = "PERCENT,...",
+        value_delimiter = ',',
+        value_parser = parse_spare,
+        help_heading = "Drive"
+    )]
+    over_provisioning: Vec<f64>,
     /// Program-erase cycles at the beginning of the life
     #[arg(long, value_name = "N", default_value = "0", value_parser = one_pe_cycles, help_heading = "Drive")]
     pe_cycles: u32,
@@ -146,6 +172,15 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A share above nothing.
+fn parse_spare(text: &str) -> Result<f64, String> {
+    let percent = text.trim().strip_suffix('%').unwrap_or(text).trim();
+    match percent.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 1_000.0 => Ok(percent),
+        _ => Err("expected over-provisioning above 0 % and at most 1000 %: 7%,28%".into()),
+    }
+}
+
 fn one_age(text: &str) -> Result<Ns, firstread_session::ConditionError> {
     single(parse_age, text)
 }
@@ -155,13 +190,19 @@ fn one_pe_cycles(text: &str) -> Result<u32, firstread_session::ConditionError> {
 }
 
 impl LifeArgs {
-    fn life(&self) -> Result<Life> {
+    /// The lives that are asked for, each on every drive, with what tells them apart.
+    fn lives(&self) -> Result<Vec<(String, Life)>> {
         check_one_scheme_per_axis(self.schemes.iter().map(|c| c.axis.name))?;
         let input = Arc::new(Input::open_as(&self.load, &self.trace.args())?);
         understood::tell(&input, None)?;
-        let simulation = Simulation {
+        let probe = self.probes()?;
+        let one = self.schemes.iter().filter_map(|c| match c.schemes[..] {
+            [only] => Some(only),
+            _ => None,
+        });
+        let base = Simulation {
             drive: self.drive.clone(),
-            schemes: self.schemes.clone(),
+            schemes: one.collect(),
             set: self.sets.clone(),
             seed: self.seed.first().copied().unwrap_or(1),
             state: DriveState {
@@ -175,39 +216,116 @@ impl LifeArgs {
             },
             ..Simulation::of(input)
         };
-        Ok(Life {
-            setup: Setup {
-                interrupt: interrupt::handled(),
-                ..simulation.setup()?
-            },
-            terms: Terms {
-                until: self.until,
-                wear_rate: self.wear_rate,
-                warranty_years: self.warranty.0,
-                drive_writes_a_day: self.drive_writes_a_day,
-                probe_requests: match self.probe {
-                    0 => 0,
-                    n => parse_requests(&n.to_string())?,
-                },
-            },
-        })
+        let names = |c: &Choices| {
+            let names = c.schemes.iter().map(|c| c.scheme.name.to_owned());
+            (Varied::Scheme(c.axis), names.collect::<Vec<_>>())
+        };
+        let mut varied: Vec<_> = self.schemes.iter().map(names).collect();
+        varied.retain(|(_, names)| names.len() > 1);
+        let sweep = Sweep::of(varied);
+        let mut lives = Vec::new();
+        for (values, simulation) in sweep.simulations(&base)? {
+            let named = sweep.varied.iter().zip(&values);
+            let label: Vec<String> = named
+                .map(|((varied, _), value)| format!("{}={value}", varied.name()))
+                .collect();
+            for (spare, simulation) in self.with_spare(&simulation)? {
+                let label = [label.clone(), spare].concat().join(" ");
+                let setup = simulation.setup().map_err(|error| match label.is_empty() {
+                    true => error,
+                    false => error.of(&label),
+                })?;
+                let life = Life {
+                    setup: Setup {
+                        interrupt: interrupt::handled(),
+                        ..setup
+                    },
+                    terms: Terms {
+                        until: self.until,
+                        wear_rate: self.wear_rate,
+                        warranty_years: self.warranty.0,
+                        drive_writes_a_day: self.drive_writes_a_day,
+                        probe_requests: probe.0,
+                        probe_job: probe.1.clone(),
+                    },
+                };
+                life.check().map_err(Error::from)?;
+                lives.push((label, life));
+            }
+        }
+        Ok(lives)
+    }
+
+    /// `base` at each over-provisioning that is asked for, with what it is called where there are several.
+    fn with_spare(&self, base: &Simulation) -> Result<Vec<(Vec<String>, Simulation)>> {
+        let mut all = Vec::new();
+        for percent in &self.over_provisioning {
+            // Any capacity will do to know the raw bytes: the least.
+            let mut simulation = base.clone();
+            let slot = Override::new("capacity", "1 MiB");
+            simulation.set.push(slot);
+            let profile = simulation.setup()?.profile;
+            let raw = profile.geometry.raw_bytes(profile.mode) as f64;
+            let slot_bytes = u64::from(profile.geometry.slot_bytes);
+            let slots = (raw / (1.0 + percent / 100.0)) as u64 / slot_bytes;
+            let capacity = format!("{} B", slots * slot_bytes);
+            let mut simulation = base.clone();
+            simulation.set.push(Override::new("capacity", &capacity));
+            let label = match self.over_provisioning.len() {
+                1 => Vec::new(),
+                _ => vec![format!("over_provisioning={percent}%")],
+            };
+            all.push((label, simulation));
+        }
+        if all.is_empty() {
+            all.push((Vec::new(), base.clone()));
+        }
+        Ok(all)
+    }
+
+    /// Requests of a standard probe, and the load of another.
+    fn probes(&self) -> Result<(u64, Option<ProbeJob>)> {
+        let (mut requests, mut job) = (None, None);
+        for text in &self.probe {
+            if text.chars().all(|c| c.is_ascii_digit()) {
+                if requests.is_some() {
+                    return Err(Usage("--probe: two numbers of reads are given".into()).into());
+                }
+                requests = Some(match text.parse::<u64>() {
+                    Ok(0) => 0,
+                    _ => parse_requests(text)?,
+                });
+            } else if job.is_some() {
+                return Err(Usage("--probe: two loads are given".into()).into());
+            } else {
+                job = Some(Arc::new(Input::open(text)?));
+            }
+        }
+        let usual = Terms::default().probe_requests;
+        let job = job.map(|input| ProbeJob {
+            input,
+            requests: requests.filter(|n| *n > 0).unwrap_or(REQUESTS_BY_JOB),
+            precondition: self.precondition,
+        });
+        if job.is_none() && self.precondition != Precondition::None {
+            let why = "--precondition is of the drive that a load of --probe finds; give one";
+            return Err(Usage(why.into()).into());
+        }
+        Ok((requests.unwrap_or(usual), job))
     }
 }
 
 pub fn life(args: &LifeArgs) -> Result<()> {
-    let life = args.life()?;
+    let mut lives = args.lives()?;
     let seeds = args.drives.seeds(&args.seed)?;
-    if seeds.len() > 1 {
-        let threads = args.drives.threads;
-        return drives::lives(
-            &life,
-            &seeds,
-            threads,
-            args.out.as_deref(),
-            args.form.form(),
-        );
+    match (lives.len(), seeds.len()) {
+        (1, 1) => live_one(args, lives.remove(0).1),
+        _ => {
+            let threads = args.drives.threads;
+            let out = args.out.as_deref();
+            drives::lives(&lives, &seeds, threads, out, args.form.form())
+        }
     }
-    live_one(args, life)
 }
 
 /// Lives it on one drive.

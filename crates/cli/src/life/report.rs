@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use firstread_firmware::observe::Owner;
-use firstread_session::life::{Life, LifeEnd, LifeOutcome, Sample};
+use firstread_session::life::{Class, Life, LifeEnd, LifeOutcome, Sample, Until};
 
-use crate::output::format::{Side, bytes, capacity, count, rare, ratio, share, table, time};
+use crate::output::format::{Side, bytes, capacity, count, range, rare, ratio, share, table, time};
 use crate::output::human;
 
 pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
@@ -42,6 +42,7 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
     text += &totals(life, outcome);
     text += "\nover the life\n";
     text += &stages(outcome);
+    text += &by_job(life, outcome);
     text += "\nSMART (NVMe, log page 02h), at the end\n";
     let rows = lived.smart.rows().into_iter();
     let rows: Vec<Vec<String>> = rows
@@ -65,19 +66,26 @@ pub fn end(life: &Life, end: LifeEnd) -> String {
 
 fn totals(life: &Life, outcome: &LifeOutcome) -> String {
     let lived = &outcome.lived;
-    // Bytes written are TBW once the life has ended.
-    let total = match lived.end {
-        LifeEnd::Interrupted => "written so far",
-        _ => "TBW",
+    // Bytes written are TBW once wear has ended the life.
+    let total = match (outcome.tbw(life), lived.end) {
+        (Some(_), _) => "TBW",
+        (None, LifeEnd::Interrupted) => "written so far",
+        (None, _) => "written",
     };
+    let interval = outcome.tbw_interval(life).map(|(low, high)| {
+        format!(
+            "{} (95 % by the pages that were drawn)",
+            range(&bytes(low), &bytes(high))
+        )
+    });
     let mut rows = vec![vec![
         total.into(),
         bytes(lived.written_bytes()),
-        String::new(),
+        interval.unwrap_or_default(),
     ]];
     if let Some(half) = &outcome.check {
         rows.push(vec![
-            "TBW, corrected".into(),
+            format!("{total}, corrected"),
             bytes(outcome.corrected_bytes()),
             format!(
                 "wear rate {}; {} at {}, {:+.2} %",
@@ -88,10 +96,10 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
             ),
         ]);
     }
-    if lived.end != LifeEnd::Interrupted {
+    if let Some(dwpd) = outcome.dwpd(life) {
         rows.push(vec![
             "drive writes a day".into(),
-            format!("{:.3}", outcome.dwpd(life)),
+            format!("{dwpd:.3}"),
             format!("over {} years", life.terms.warranty_years),
         ]);
     }
@@ -107,9 +115,27 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
     }
     rows.push(vec![
         "write amplification".into(),
-        format!("{:.3}", lived.write_amplification),
+        lived
+            .write_amplification
+            .map_or("-".into(), |all| format!("{all:.3}")),
         moved.collect::<Vec<_>>().join(", "),
     ]);
+    if let Some(lost) = lived.last().lost {
+        let most = match life.terms.until {
+            Until::Lost(class) if class.name == Class::CLIENT.name => lost.client,
+            _ => lost.enterprise,
+        };
+        let (low, high) = most.interval;
+        rows.push(vec![
+            "UBER at the end".into(),
+            rare(most.host),
+            format!(
+                "{} (95 %), carried by {} of the pages drawn",
+                range(&rare(low), &rare(high)),
+                count(most.pages.round() as u64)
+            ),
+        ]);
+    }
     table("  ", &[Side::Left, Side::Right, Side::Left], &rows)
 }
 
@@ -168,6 +194,52 @@ fn stages(outcome: &LifeOutcome) -> String {
     table("  ", &sides, &rows)
 }
 
+/// Probes by the load that was asked for; empty where none was.
+fn by_job(life: &Life, outcome: &LifeOutcome) -> String {
+    let Some(job) = &life.terms.probe_job else {
+        return String::new();
+    };
+    let head = [
+        "life", "written", "reads", "mean", "P99", "P99.9", "P99.99", "95 %", "retries", "lost",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for stage in &outcome.stages {
+        let Some(p) = stage.by_job else {
+            continue;
+        };
+        let interval = p.p9999_interval_ns;
+        rows.push(vec![
+            format!("{:.0} %", 100.0 * stage.share),
+            bytes(p.host_bytes),
+            count(p.reads),
+            time(p.mean_ns),
+            time(p.p99_ns as f64),
+            time(p.p999_ns as f64),
+            p.p9999_ns.map_or("-".into(), |ns| time(ns as f64)),
+            interval.map_or("-".into(), |(low, high)| {
+                range(&time(low as f64), &time(high as f64))
+            }),
+            ratio(p.retries_mean),
+            rare(p.lost_share),
+        ]);
+    }
+    let written = outcome
+        .stages
+        .iter()
+        .filter_map(|s| s.by_job)
+        .map(|p| p.written_bytes)
+        .max();
+    let also = match written {
+        Some(n) if n > 0 => format!(
+            "; it writes, up to {}, to a copy of the drive: that wears nothing here",
+            bytes(n as f64)
+        ),
+        _ => String::new(),
+    };
+    format!("\nreads by {} over the life{also}\n", job.input.title())
+        + &table("  ", &[Side::Right; 10], &rows)
+}
+
 /// Every sample of the life, a row an area.
 pub fn csv(outcome: &LifeOutcome) -> String {
     let mut text = String::from(
@@ -198,7 +270,9 @@ fn csv_rows(sample: &Sample) -> String {
             "{},{},{},{},{},{},{},{},{},{},{},{}",
             sample.host_bytes,
             sample.years,
-            sample.write_amplification,
+            sample
+                .write_amplification
+                .map_or(String::new(), |all| all.to_string()),
             sample.bad_blocks,
             sample.bad_share,
             sample.retired,

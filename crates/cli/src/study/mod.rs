@@ -304,7 +304,7 @@ impl Watch for Simulations {
 
     fn done(&self, point: &firstread_session::Point, ended: &str) {
         let label = &point.label;
-        match point.life.map(|terms| terms.until) {
+        match point.life.as_ref().map(|terms| terms.until) {
             _ if ended == results::ended(Ended::Completed) => {}
             None => notice(&format!("{label}: left out: its drive ended with {ended}")),
             // Every life of these ends so.

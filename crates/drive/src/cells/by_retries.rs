@@ -104,16 +104,16 @@ impl Cells {
     #[inline(never)]
     pub(super) fn by_retries(
         &mut self,
-        at: PageAddr,
+        (superblock, at): (SuperblockId, PageAddr),
         wanted: u64,
         levels: &Levels,
     ) -> (Sensed, u64) {
         let (Errors::ByRetries(by), Levels::Offsets(offsets)) = (&mut self.errors, levels) else {
             unreachable!("a drive without voltages has no levels but the factory's")
         };
-        let block = &self.blocks[at.block.0 as usize];
+        let block = &self.blocks[superblock.0 as usize];
         let version = block.version;
-        let (entry, worn) = by.look_up(at.block, block, offsets);
+        let (entry, worn) = by.look_up(superblock, block, offsets);
         let Errors::ByRetries(by) = &self.errors else {
             unreachable!("it was there above")
         };

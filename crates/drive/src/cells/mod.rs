@@ -6,12 +6,14 @@ mod sense;
 mod sensed;
 mod verdicts;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use firstread_core::flash::planes_of;
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{
-    CellMode, CycleDamage, Damage, Ns, PageType, SenseMode, SenseTiming, SuperblockId,
+    BlockId, CellMode, CycleDamage, Damage, DieId, Ns, PageType, SenseMode, SenseTiming,
+    SuperblockId,
 };
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_nand::{BlockState, CachedCondition, Medium};
@@ -33,6 +35,16 @@ pub(crate) enum Errors {
     ByRetries(Box<ByRetries>),
 }
 
+/// A spare in a superblock.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    superblock: SuperblockId,
+    /// Cycles of the superblock minus those of the spare.
+    less: i64,
+    /// Cached condition of its cells, and the number of the look at those of the superblock after which it was cached.
+    cached_condition: Option<(u32, CachedCondition)>,
+}
+
 /// The cells of a drive, with their code.
 #[derive(Clone)]
 pub(crate) struct Cells {
@@ -50,8 +62,12 @@ pub(crate) struct Cells {
     blocks: Vec<BlockState>,
     /// Damage by a cycle in each mode.
     cycle_damage: CycleDamage,
+    /// Spares in superblocks, by block and die.
+    joined: BTreeMap<(u32, u16), Joined>,
     /// Cached condition of each superblock's cells, dropped by any change other than time and reads.
     cached_condition: Vec<Option<CachedCondition>>,
+    /// How often the condition of each superblock's cells was looked at.
+    looks: Vec<u32>,
     /// Codewords per page.
     per_page: u32,
     /// `per_page` one bits.
@@ -107,6 +123,8 @@ impl Cells {
         Cells {
             cycle_damage: CycleDamage::ALIKE,
             blocks: vec![fresh; geometry.blocks_per_plane as usize],
+            joined: BTreeMap::new(),
+            looks: vec![0; geometry.blocks_per_plane as usize],
             cached_condition: vec![None; geometry.blocks_per_plane as usize],
             per_page,
             page_mask: u64::MAX >> (64 - per_page),
@@ -209,6 +227,33 @@ impl Cells {
         let damage = damage.after_cycle(state.mode, self.cycle_damage);
         self.erase(block, mode, damage.cycles);
         self.blocks[block.0 as usize].pe_milli = damage.milli;
+    }
+
+    /// Superblock `block` has block `on` of `die`, which was in a superblock that is retired. If it is `made` so, the drive has had it
+    /// since it was made.
+    pub(crate) fn join(&mut self, block: SuperblockId, die: DieId, on: BlockId, made: bool) {
+        let cycles = |block: SuperblockId| i64::from(self.blocks[block.0 as usize].pe_cycles);
+        let known = self.joined.get(&(on.0, die.0)).filter(|_| !made);
+        let own = match known {
+            Some(known) if known.superblock == block => return,
+            Some(known) => cycles(known.superblock) - known.less,
+            None => cycles(SuperblockId(on.0)),
+        };
+        let joined = Joined {
+            superblock: block,
+            less: cycles(block) - own,
+            cached_condition: None,
+        };
+        self.joined.insert((on.0, die.0), joined);
+    }
+
+    /// The state of block `on` of `die`, which superblock `block` has.
+    fn state_of(&self, block: SuperblockId, die: DieId, on: BlockId) -> BlockState {
+        let state = self.blocks[block.0 as usize];
+        let joined = self.joined.get(&(on.0, die.0));
+        let less = joined.map_or(0, |joined| joined.less);
+        let pe_cycles = (i64::from(state.pe_cycles) - less).clamp(0, u32::MAX.into()) as u32;
+        BlockState { pe_cycles, ..state }
     }
 
     /// How often `block` was written, which decides its data.
@@ -324,7 +369,7 @@ impl Cells {
 mod tests {
     use super::*;
     use crate::profile::{Library, load_drive};
-    use firstread_core::{Buf, DieId, FlashKind, FlashOp, Levels, OpClass, Tag};
+    use firstread_core::{Buf, FlashKind, FlashOp, Levels, OpClass, Tag};
     use firstread_firmware::policy::AXES;
     use firstread_nand::ReadLevels;
 
@@ -416,6 +461,7 @@ mod tests {
                 queued: Ns::ZERO,
                 kind: FlashKind::Read {
                     block: SuperblockId(0),
+                    on: BlockId(0),
                     wordline: 0,
                     page: PageType(0),
                     cell_mode: profile.mode,
@@ -440,5 +486,64 @@ mod tests {
         // A single-precision sum would have stopped growing here.
         (0..100 * blocks).for_each(|_| cells.count(SuperblockId(0), 1));
         assert_eq!(cells.blocks[0].reads, 40_100.0);
+    }
+
+    /// A page of a superblock is read from the block that the superblock has: a spare has its own cells, and the cycles that it
+    /// came with.
+    #[test]
+    fn formula_a_spare_has_its_own_cells_and_cycles() {
+        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
+        let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
+        let code = Code::named(&profile.ecc.code).unwrap();
+        let (timing, mode) = (profile.ecc.timing, profile.mode);
+        let errors = |worn: u32, spare_worn: u32, block: u32, on: u32, joined: bool| {
+            let mut medium = medium.clone();
+            medium.set_temperature(Ns::ZERO, 40.0).unwrap();
+            let mut cells =
+                Cells::new(medium, code.clone(), timing, Errors::OfVoltages, mode, None);
+            let (own, spare) = (SuperblockId(1), SuperblockId(7));
+            cells.erase(spare, mode, spare_worn);
+            cells.fill(Ns::ZERO, own, mode, worn);
+            if block == spare.0 {
+                cells.fill(Ns::ZERO, spare, mode, spare_worn);
+            }
+            if joined {
+                cells.join(own, DieId(3), BlockId(spare.0), false);
+            }
+            let read = |wordline: u16| FlashOp {
+                tag: Tag(0),
+                die: DieId(3),
+                after: None,
+                class: OpClass::HostRead,
+                queued: Ns::ZERO,
+                kind: FlashKind::Read {
+                    block: SuperblockId(block),
+                    on: BlockId(on),
+                    wordline,
+                    page: PageType(2),
+                    cell_mode: mode,
+                    wanted: 1,
+                    levels: Levels::DEFAULT,
+                    timing: SenseTiming::DEFAULT,
+                    mode: SenseMode::Hard,
+                    buf: Buf(0),
+                },
+            };
+            let at = Ns::from_s(60);
+            let errors = (0..40).map(|w| cells.sense(at, &read(w * 7)).sum_errors);
+            errors.collect::<Vec<u32>>()
+        };
+        let sum = |errors: &[u32]| errors.iter().sum::<u32>();
+        let own = errors(2500, 2500, 1, 1, false);
+        let spare = errors(2500, 2500, 1, 7, true);
+        assert_ne!(own, spare);
+        assert_eq!(
+            spare,
+            errors(2500, 2500, 7, 7, false),
+            "the cells of block 7"
+        );
+        let young = errors(2500, 100, 1, 7, true);
+        assert_eq!(young, errors(2500, 100, 7, 7, false), "with its own cycles");
+        assert!(2 * sum(&young) < sum(&spare), "{young:?} {spare:?}");
     }
 }

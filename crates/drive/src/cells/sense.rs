@@ -2,16 +2,38 @@
 
 use firstread_core::flash::codewords;
 use firstread_core::{
-    FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming, SpareErrors,
-    SuperblockId,
+    BlockId, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming,
+    SpareErrors, SuperblockId,
 };
 use firstread_ecc::{Code, SoftWeights, Verdict};
-use firstread_nand::{CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
+use firstread_nand::{BlockState, CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
 
 use super::group_oracle::Members;
 use super::sensed::Sensed;
 use super::verdicts::{COUNT, Verdicts};
-use super::{Cells, Errors};
+use super::{Cells, Errors, Joined};
+
+/// Where the cells of a page are.
+#[derive(Clone, Copy)]
+struct CellsAt {
+    /// The superblock that the page is of.
+    of: SuperblockId,
+    /// The page, with the number of the die's block in place of the superblock's: the medium names blocks so.
+    page: PageAddr,
+}
+
+impl CellsAt {
+    /// Whether the block is a spare in the superblock.
+    #[inline]
+    fn is_spare(&self) -> bool {
+        self.of != self.page.block
+    }
+
+    /// Where what is known of the spare is kept.
+    fn key(&self) -> (u32, u16) {
+        (self.page.block.0, self.page.die.0)
+    }
+}
 
 impl Cells {
     /// Senses and decodes a read that was requested at `now`.
@@ -19,6 +41,7 @@ impl Cells {
     pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
             block,
+            on,
             wordline,
             page,
             wanted,
@@ -30,11 +53,14 @@ impl Cells {
         else {
             unreachable!("only reads are sensed")
         };
-        let at = PageAddr {
-            die: op.die,
-            block,
-            wordline,
-            page,
+        let at = CellsAt {
+            of: block,
+            page: PageAddr {
+                die: op.die,
+                block: SuperblockId(on.0),
+                wordline,
+                page,
+            },
         };
         let real = now + self.unpowered;
         self.senses += 1;
@@ -53,6 +79,7 @@ impl Cells {
     pub(crate) fn sense_more(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
             block,
+            on,
             wordline,
             page,
             wanted,
@@ -63,14 +90,25 @@ impl Cells {
         else {
             unreachable!("only reads are sensed")
         };
-        let at = PageAddr {
-            die: op.die,
-            block,
-            wordline,
-            page,
+        let at = CellsAt {
+            of: block,
+            page: PageAddr {
+                die: op.die,
+                block: SuperblockId(on.0),
+                wordline,
+                page,
+            },
         };
         self.senses += 1;
         self.hard(now, at, wanted, &levels, timing).0
+    }
+
+    /// The state of the block at `at`.
+    fn state_at(&self, at: CellsAt) -> BlockState {
+        match at.is_spare() {
+            true => self.state_of(at.of, at.page.die, BlockId(at.page.block.0)),
+            false => self.blocks[at.of.0 as usize],
+        }
     }
 
     /// The first plane with codewords in `wanted`, its first codeword, and which of its codewords are wanted.
@@ -85,27 +123,44 @@ impl Cells {
     fn look_at(&mut self, block: usize, real: Ns) {
         self.cached_condition[block] =
             Some(self.medium.cached_condition(&self.blocks[block], real));
+        self.looks[block] = self.looks[block].wrapping_add(1);
+    }
+
+    /// Caches the condition of the spare at `at`, unless it is still that of the last look at its superblock, which is current.
+    #[cold]
+    fn look_at_spare(&mut self, at: CellsAt, real: Ns) {
+        let look = self.looks[at.of.0 as usize];
+        let state = self.state_at(at);
+        let joined = self.joined.entry(at.key()).or_insert(Joined {
+            superblock: at.of,
+            less: 0,
+            cached_condition: None,
+        });
+        if joined.cached_condition.is_none_or(|(of, _)| of != look) {
+            let condition = self.medium.cached_condition(&state, real);
+            joined.cached_condition = Some((look, condition));
+        }
     }
 
     #[inline]
     fn hard(
         &mut self,
         now: Ns,
-        at: PageAddr,
+        at: CellsAt,
         wanted: u64,
         levels: &Levels,
         timing: SenseTiming,
     ) -> (Sensed, u64) {
         if let Errors::ByRetries(_) = self.errors {
-            return self.by_retries(at, wanted, levels);
+            return self.by_retries((at.of, at.page), wanted, levels);
         }
         let real = now + self.unpowered;
         let timing = match *levels {
             Levels::Ideal(IdealScope::PageAtAnyTime) => SenseTiming::DEFAULT,
             _ => timing,
         };
-        let levels = self.resolve(now, at.block, levels);
-        let block = at.block.0 as usize;
+        let levels = self.resolve(now, at.of, levels);
+        let block = at.of.0 as usize;
         let is_current = |k: &CachedCondition| self.medium.is_current(k, &self.blocks[block], real);
         if !self.cached_condition[block]
             .as_ref()
@@ -113,7 +168,14 @@ impl Cells {
         {
             self.look_at(block, real);
         }
-        let known = self.cached_condition[block].as_ref();
+        if at.is_spare() {
+            self.look_at_spare(at, real);
+        }
+        let of_spare = || self.joined.get(&at.key())?.cached_condition.as_ref();
+        let known = match at.is_spare() {
+            false => self.cached_condition[block].as_ref(),
+            true => of_spare().map(|(_, known)| known),
+        };
         let condition = &known.expect("looked at just now").condition;
         let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
@@ -123,7 +185,7 @@ impl Cells {
             planes += 1;
             let page = self
                 .medium
-                .sense_under(at, plane, condition, &levels, timing, self.senses)
+                .sense_under(at.page, plane, condition, &levels, timing, self.senses)
                 .expect("the firmware reads pages that the drive has");
             while page_left != 0 {
                 let codeword = page_left.trailing_zeros() & !3;
@@ -150,7 +212,7 @@ impl Cells {
         let mut sensed = verdicts.sensed(self.decode, &self.code, &mut self.checks);
         let cells = self.spare_cells[self.blocks[block].mode.bits() as usize - 1];
         if cells != 0 && sensed.failed != 0 {
-            sensed.spare = self.spare(at, sensed.failed, condition, &levels, timing, cells);
+            sensed.spare = self.spare(at.page, sensed.failed, condition, &levels, timing, cells);
         }
         (sensed, planes)
     }
@@ -160,24 +222,33 @@ impl Cells {
     fn soft(
         &mut self,
         now: Ns,
-        at: PageAddr,
+        at: CellsAt,
         wanted: u64,
         levels: &Levels,
         timing: SenseTiming,
         soft: SoftLevels,
     ) -> (Sensed, u64) {
         let real = now + self.unpowered;
-        let levels = self.resolve(now, at.block, levels);
+        let levels = self.resolve(now, at.of, levels);
+        let state = self.state_at(at);
         let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
         while left != 0 {
             let (plane, start, mut page_left) = self.first_plane(left);
             left ^= page_left << start;
             planes += 1;
-            let block = &self.blocks[at.block.0 as usize];
             let page = self
                 .medium
-                .sense_soft(at, plane, block, real, &levels, soft, timing, self.senses)
+                .sense_soft(
+                    at.page,
+                    plane,
+                    &state,
+                    real,
+                    &levels,
+                    soft,
+                    timing,
+                    self.senses,
+                )
                 .expect("the firmware reads pages that the drive has");
             while page_left != 0 {
                 let codeword = page_left.trailing_zeros();
@@ -254,7 +325,7 @@ impl Cells {
     fn count_ones(
         &mut self,
         real: Ns,
-        at: PageAddr,
+        at: CellsAt,
         wanted: u64,
         valley: u8,
         levels: &Levels,
@@ -268,11 +339,11 @@ impl Cells {
             let (plane, start, page) = self.first_plane(left);
             left ^= page << start;
             planes += 1;
-            let state = &self.blocks[at.block.0 as usize];
+            let state = &self.state_at(at);
             let (ones, cells) = self
                 .medium
                 .ones_count(
-                    at,
+                    at.page,
                     plane,
                     state,
                     real,

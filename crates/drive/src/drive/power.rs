@@ -346,7 +346,7 @@ mod tests {
     /// The data of its buffers come on top.
     #[test]
     fn formula_a_dump_is_bounded() {
-        let bytes = ["ct-qlc", "fg-qlc", "a-tlc"].map(|name| {
+        let bytes = ["dc-qlc-15t", "fg-qlc", "a-tlc"].map(|name| {
             let profile = load_drive(&Library::new(), name, &[], AXES).unwrap();
             let tables = tables::for_drive(&profile).unwrap();
             let mut drive = Drive::new(profile, tables, &DriveState::default(), 1).unwrap();
@@ -363,8 +363,8 @@ mod tests {
         });
         assert_eq!(
             bytes.concat(),
-            "ct-qlc: 3.8 MB, buffers of 300 MB; fg-qlc: 3.8 MB, buffers of 300 MB; \
-             a-tlc: 2.9 MB, buffers of 225 MB; "
+            "dc-qlc-15t: 4.0 MB, buffers of 300 MB; fg-qlc: 4.1 MB, buffers of 300 MB; \
+             a-tlc: 3.1 MB, buffers of 225 MB; "
         );
     }
 

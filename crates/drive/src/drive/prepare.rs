@@ -7,8 +7,9 @@
 
 use std::ops::Range;
 
-use firstread_core::{Ns, SuperblockId};
+use firstread_core::{DieId, Ns, SuperblockId};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::area::AfterOverwrites;
 use firstread_firmware::policy::gc_victim::GcVictim;
 use firstread_firmware::policy::read_levels::ReadLevels;
@@ -264,6 +265,9 @@ impl<P: Payload> Drive<P> {
             let cells = self.platform.hardware.cells_mut();
             cells.erase(block, mode, pe_cycles);
         }
+        for free in (0..superblocks).filter(|number| is_free[*number as usize]) {
+            self.assemble(SuperblockId(free));
+        }
         let mut started = false;
         for (i, planned) in plan.blocks.iter().enumerate() {
             self.pass_time(planned.at);
@@ -287,6 +291,7 @@ impl<P: Payload> Drive<P> {
             };
             let cells = self.platform.hardware.cells_mut();
             cells.fill(planned.at, block, mode, planned.pe_cycles);
+            self.assemble(block);
             self.firmware.mark_filled(
                 planned.at,
                 block,
@@ -308,6 +313,18 @@ impl<P: Payload> Drive<P> {
         }
     }
 
+    /// The hardware learns which spares superblock `block` has, whose cells have their cycles.
+    fn assemble(&mut self, block: SuperblockId) {
+        let blocks = self.firmware.blocks();
+        if blocks.info(block).usage == SuperblockUse::Bad {
+            return;
+        }
+        for die in (0..self.profile.geometry.dies()).map(DieId) {
+            let on = blocks.block_of(block, die);
+            self.platform.hardware.assemble(block, die, on, true);
+        }
+    }
+
     /// Power is on at `at`, and the firmware has `learned` that before.
     fn start(&mut self, at: Ns, learned: Option<Learned>) {
         let platform = &mut self.platform;
@@ -321,16 +338,15 @@ impl<P: Payload> Drive<P> {
     fn find_bad_blocks(&mut self, pe_cycles: &[u32], retired: u32) -> Result<u32, StateError> {
         let geometry = &self.profile.geometry;
         let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
-        let mut bad = vec![0; geometry.dies() as usize];
+        let mut bad = Vec::new();
         for (block, &pe_cycles) in (0..).map(SuperblockId).zip(pe_cycles) {
             let failures = &mut self.platform.hardware.failures;
-            failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
+            failures.make(block, pe_cycles, |die, _| bad.push((block, die)));
         }
-        if let Some(worst) = bad.iter_mut().max() {
-            *worst = retired.max(*worst);
-        }
-        let worst = bad.iter().copied().max().unwrap_or(0);
-        if !self.firmware.set_bad_blocks(&bad) {
+        let Some(worst) = self.firmware.set_bad_blocks(&bad, retired) else {
+            let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
+            let worst = (0..geometry.dies()).map(of_die).max();
+            let worst = worst.unwrap_or(0).max(retired);
             let capacity_slots = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
             return Err(StateError::BadBlocks {
                 bad: worst,
@@ -339,7 +355,7 @@ impl<P: Payload> Drive<P> {
                 streams: self.profile.axes_with_own_stream().count() as u64,
                 spare: self.profile.least_spare_slots() / per_block,
             });
-        }
+        };
         StateError::of_low_area(&self.profile, worst)?;
         Ok(worst)
     }
@@ -419,8 +435,8 @@ impl<P: Payload> Drive<P> {
         let pages = self.map_pages_of(filling.slots);
         let geometry = self.profile.geometry;
         let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
-        let (now, platform) = (self.platform.now, &mut self.platform);
         for i in 0..pages.div_ceil(per_block) {
+            let (now, platform) = (self.platform.now, &mut self.platform);
             let block = SuperblockId(filling.numbers[filling.blocks as usize + i as usize]);
             let here = (pages - i * per_block).min(per_block) as u32;
             let from = i * per_block;
@@ -429,6 +445,7 @@ impl<P: Payload> Drive<P> {
             cells.fill(now, block, self.profile.mode, pe_cycles);
             self.firmware
                 .mark_filled_with_map(now, block, pe_cycles, from as u32, here, platform);
+            self.assemble(block);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Programs and erases: on the array, suspended and resumed, and their effect on cells and stamps.
 
 use firstread_core::{
-    Buf, CellMode, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, SuperblockId, Tag,
+    BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, SuperblockId, Tag,
 };
 
 use super::charge::Cause;
@@ -118,6 +118,15 @@ impl Hardware {
         timers.set(self.timer(Resource::Die(die.0)), work.until);
     }
 
+    /// Superblock `block` has block `on` of `die`, since the drive was made if it is `made` so.
+    #[inline]
+    pub(crate) fn assemble(&mut self, block: SuperblockId, die: DieId, on: BlockId, made: bool) {
+        if on.0 != block.0 {
+            self.failures.joins(block, die, on);
+            self.cells_mut().join(block, die, on, made);
+        }
+    }
+
     /// The cells of `block` were erased into `mode`.
     pub(super) fn erased(&mut self, block: SuperblockId, mode: CellMode) {
         let from = self.cells().mode(block);
@@ -133,24 +142,28 @@ impl Hardware {
         let event = match op.kind {
             FlashKind::Program {
                 block,
+                on,
                 wordline,
                 buf,
             } => {
+                self.assemble(block, op.die, on, false);
                 self.cells_mut().program(now, block, wordline);
-                let ok = !self.failures.program_fails(block, op.die, wordline);
+                let ok = !self.failures.program_fails(block, op.die, on, wordline);
                 // Data that did not verify cannot be read.
                 if ok {
                     self.program(op.die, block, wordline, buf, stamps);
                 }
                 FlashEvent::Programmed { tag, ok }
             }
-            FlashKind::Erase { block, mode } => {
+            FlashKind::Erase { block, on, mode } => {
+                let ends_cycle = self.failures.ends_cycle(block, op.die, on);
+                self.assemble(block, op.die, on, false);
                 // The firmware erases a superblock on every die before it uses the superblock again.
-                if die == 0 {
+                if die == 0 && ends_cycle {
                     self.erased(block, mode);
                     stamps.erase(block);
                 }
-                let ok = !self.failures.erase_fails(block, op.die);
+                let ok = !self.failures.erase_fails(block, op.die, ends_cycle);
                 FlashEvent::Erased { tag, ok }
             }
             _ => unreachable!("only reads, programs and erases use the array"),

@@ -1,9 +1,14 @@
 //! Factory bad blocks, and when other blocks fail.
 //!
 //! The failure of a block is drawn once, from its address: the cycle in which it fails, and whether the erase
-//! fails to verify or the program of which wordline. The blocks of all planes of a die count as one, because
-//! planes are operated together: the first of them to fail fails all. A spare that replaces the block has a
-//! draw of its own, and as many cycles as the superblock that it joins.
+//! fails to verify or the program of which wordline. Planes are operated together, so the first plane of a block to fail
+//! takes the block out of use on all of them; makers count the planes that are bad.
+//!
+//! A spare that has replaced a block fails by its own draw and its own cycles: those that it had in its retired superblock,
+//! and those of the superblock that it has joined since.
+//!
+//! Failures follow cells as far as the chip says (`chip.failures.cell_correlation`): a block whose cells lose charge fast
+//! fails early.
 //!
 //! Where each simulated erase stands for several cycles, a block fails in the step of so many cycles in which its cycle
 //! lies.
@@ -14,14 +19,23 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::{CellMode, CycleDamage, DieId, Geometry, Stream, SuperblockId};
+use firstread_core::{BlockId, CellMode, CycleDamage, DieId, Geometry, Stream, SuperblockId};
+use firstread_nand::CellScores;
 use firstread_nand::chip::FailureProfile;
 
 /// 2^-53: sixty-four bits to a number between zero and one.
 const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 
-/// A block of a die, on all its planes.
-type DieBlock = (u32, u16);
+/// A superblock and a die.
+type Place = (u32, u16);
+
+/// A spare in a superblock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Joined {
+    block: u32,
+    /// Cycles of the superblock minus those of the spare.
+    less: i64,
+}
 
 /// The failures of a drive's blocks.
 #[derive(Clone, Debug)]
@@ -36,6 +50,8 @@ pub(crate) struct Failures {
     /// mode. Negative where they have damaged it more.
     spared_milli: Vec<i64>,
     stream: Stream,
+    /// Scores of cells, if failures follow them.
+    scores: Option<CellScores>,
     dies: u16,
     planes: u8,
     wordlines: u16,
@@ -47,8 +63,12 @@ pub(crate) struct Failures {
     steps: Vec<u32>,
     /// Step in which the first block of each superblock fails.
     first: Vec<u32>,
-    /// Replaced blocks: number of the spare, and cycle of the replacement.
-    replaced: BTreeMap<DieBlock, (u32, u32)>,
+    /// Whether each superblock was programmed since its last erase.
+    programmed: Vec<bool>,
+    /// Whether each superblock was erased on each die since it was last programmed.
+    erased: Vec<bool>,
+    /// Spares that have replaced blocks of superblocks.
+    joined: BTreeMap<Place, Joined>,
 }
 
 impl Failures {
@@ -71,6 +91,7 @@ impl Failures {
             modes: vec![mode; blocks],
             spared_milli: vec![0; blocks],
             stream: Stream::new(seed).named("failures"),
+            scores: (law.cell_correlation > 0.0).then(|| CellScores::new(seed)),
             dies: geometry.dies(),
             planes: geometry.planes,
             wordlines: geometry.wordlines_per_block,
@@ -78,19 +99,38 @@ impl Failures {
             erases: vec![0; blocks],
             steps: vec![0; blocks],
             first: vec![u32::MAX; blocks],
-            replaced: BTreeMap::new(),
+            programmed: vec![false; blocks],
+            erased: vec![false; blocks * usize::from(geometry.dies())],
+            joined: BTreeMap::new(),
         }
     }
 
-    fn draw(&self, block: u32, die: u16, plane: u8, spare: u32, purpose: u64) -> f64 {
+    fn draw(&self, block: u32, die: u16, plane: u8, purpose: u64) -> f64 {
         let place = self.stream.at((block as u64) << 16 | die as u64);
-        let bits = place.at((spare as u64) << 8 | plane as u64).draw(purpose);
+        let bits = place.at(u64::from(plane)).draw(purpose);
         (bits >> 11) as f64 * UNIT + UNIT / 2.0
     }
 
-    /// Superblock `block` has `pe_cycles` cycles when the drive is made. Blocks that have failed by then have
-    /// been replaced by spares; calls `bad` for each.
-    pub(crate) fn make(&mut self, block: SuperblockId, pe_cycles: u32, mut bad: impl FnMut(DieId)) {
+    /// The survival at which block `block` of plane `plane` of `die` fails.
+    fn survives_to(&self, block: u32, die: u16, plane: u8) -> f64 {
+        let draw = self.draw(block, die, plane, 1);
+        match &self.scores {
+            None => draw,
+            Some(scores) => {
+                let score = scores.score(DieId(die), plane, BlockId(block));
+                self.law.drawn(draw, score)
+            }
+        }
+    }
+
+    /// Superblock `block` has `pe_cycles` cycles when the drive is made. Calls `bad` for each of its blocks that has failed by
+    /// then, with the planes that were bad from the factory and those that have failed since.
+    pub(crate) fn make(
+        &mut self,
+        block: SuperblockId,
+        pe_cycles: u32,
+        mut bad: impl FnMut(DieId, BadPlanes),
+    ) {
         if self.law.is_null() {
             return;
         }
@@ -100,29 +140,68 @@ impl Failures {
             .law
             .survival(pe_cycles as f64, self.endurance_of(block));
         for die in 0..self.dies {
-            let is_bad = (0..self.planes).any(|plane| {
-                self.draw(block.0, die, plane, 0, 0) < self.law.factory_bad
-                    || self.draw(block.0, die, plane, 0, 1) >= lived
-            });
-            if is_bad {
-                self.replaced.insert((block.0, die), (1, pe_cycles));
-                bad(DieId(die));
+            let planes = self.bad_planes(block.0, die, lived);
+            if planes != BadPlanes::default() {
+                bad(DieId(die), planes);
             }
         }
         self.find_first(block);
     }
 
-    /// `block` of `die` is replaced by a spare.
-    pub(crate) fn replace(&mut self, block: SuperblockId, die: DieId) {
-        let cycles = self.cycles(block);
-        let entry = self.replaced.entry((block.0, die.0)).or_default();
-        *entry = (entry.0 + 1, cycles);
+    /// The bad planes of block `block` of `die`, once `lived` is left of the survival.
+    fn bad_planes(&self, block: u32, die: u16, lived: f64) -> BadPlanes {
+        let mut bad = BadPlanes::default();
+        for plane in 0..self.planes {
+            if self.draw(block, die, plane, 0) < self.law.factory_bad {
+                bad.factory += 1;
+            } else if self.survives_to(block, die, plane) >= lived {
+                bad.grown += 1;
+            }
+        }
+        bad
+    }
+
+    /// Planes that have failed of the block of `block` on `die`, whose program or erase has just failed: one at least.
+    pub(crate) fn failed_planes(&self, block: SuperblockId, die: DieId) -> u32 {
+        let (on, less) = self.block_of(block, die);
+        let cycles = (i64::from(self.cycles(block)) - less).max(0);
+        let lived = self.law.survival(cycles as f64, self.endurance_of(block));
+        self.bad_planes(on, die.0, lived).grown.max(1)
+    }
+
+    /// The block of `block` on `die`, and the cycles of the superblock minus those of the block.
+    fn block_of(&self, block: SuperblockId, die: DieId) -> (u32, i64) {
+        match self.joined.get(&(block.0, die.0)) {
+            None => (block.0, 0),
+            Some(joined) => (joined.block, joined.less),
+        }
+    }
+
+    /// Superblock `block` has block `on` of `die` from now on. Returns whether the superblock had another block there.
+    pub(crate) fn joins(&mut self, block: SuperblockId, die: DieId, on: BlockId) -> bool {
+        if self.block_of(block, die).0 == on.0 {
+            return false;
+        }
+        // The superblock that it was in is retired, so that no longer counts cycles.
+        let before = self.joined.iter();
+        let before = before.filter(|((_, of), joined)| (*of, joined.block) == (die.0, on.0));
+        let before = before
+            .map(|((superblock, _), joined)| (*superblock, joined.less))
+            .next();
+        let (superblock, less) = before.unwrap_or((on.0, 0));
+        self.joined.remove(&(superblock, die.0));
+        let own = i64::from(self.cycles(SuperblockId(superblock))) - less;
+        let less = i64::from(self.cycles(block)) - own;
+        let joined = Joined { block: on.0, less };
+        self.joined.insert((block.0, die.0), joined);
         self.find_first(block);
+        true
     }
 
     /// `block` was erased into `to`, which ends a cycle in `from`.
     pub(crate) fn cycled(&mut self, block: SuperblockId, from: CellMode, to: CellMode) {
         let b = block.0 as usize;
+        self.programmed[b] = false;
         self.spared_milli[b] += 1000 - i64::from(self.cycle_damage.milli_of_erase(from));
         self.count_steps(block);
         if std::mem::replace(&mut self.modes[b], to) != to && !self.law.is_null() {
@@ -145,24 +224,32 @@ impl Failures {
     }
 
     fn find_first(&mut self, block: SuperblockId) {
-        let first = (0..self.dies).map(|die| self.highest(block, die));
+        let spares = self.joined.range((block.0, 0)..=(block.0, u16::MAX));
+        let spares = || spares.clone().map(|((_, die), _)| DieId(*die));
+        let own = (0..self.dies).map(DieId);
         // The highest draw is the shortest life, so a single logarithm suffices.
-        let highest = first.fold(0.0, f64::max);
-        self.first[block.0 as usize] = self.step(self.cycle(block, highest));
+        let highest = own
+            .filter(|die| !spares().any(|spare| spare == *die))
+            .map(|die| self.highest(block.0, die))
+            .fold(0.0, f64::max);
+        let of_spares = spares().map(|die| self.fails_at(block, die)).min();
+        let first = self
+            .cycle(block, highest)
+            .min(of_spares.unwrap_or(u32::MAX));
+        self.first[block.0 as usize] = self.step(first);
     }
 
-    /// The survival probability at which the first block of `die` fails.
-    fn highest(&self, block: SuperblockId, die: u16) -> f64 {
-        let replaced = self.replaced.get(&(block.0, die));
-        let &(spare, since) = replaced.unwrap_or(&(0, 0));
-        let lived = match since {
-            0 => 1.0,
-            _ => self.law.survival(since as f64, self.endurance_of(block)),
-        };
-        let planes = (0..self.planes).map(|p| self.draw(block.0, die, p, spare, 1));
-        // A spare has survived the cycles of its superblock until `since`, so its draw is a share of the survival
-        // that is left. The highest draw is the plane that fails first.
-        lived * planes.fold(0.0, f64::max)
+    /// The cycle of `block` in which its block on `die` fails.
+    fn fails_at(&self, block: SuperblockId, die: DieId) -> u32 {
+        let (on, less) = self.block_of(block, die);
+        let own = self.cycle(block, self.highest(on, die));
+        (i64::from(own) + less).clamp(0, u32::MAX.into()) as u32
+    }
+
+    /// The survival probability at which the first plane of block `block` of `die` fails: the highest draw.
+    fn highest(&self, block: u32, die: DieId) -> f64 {
+        let planes = (0..self.planes).map(|p| self.survives_to(block, die.0, p));
+        planes.fold(0.0, f64::max)
     }
 
     /// The cycle in which a block fails if its life is drawn as `survival`.
@@ -184,18 +271,47 @@ impl Failures {
         }
     }
 
-    /// Whether the program of `wordline` fails to verify.
+    /// Whether the program of `wordline` of block `on` fails to verify.
     #[inline]
-    pub(crate) fn program_fails(&self, block: SuperblockId, die: DieId, wordline: u16) -> bool {
-        let step = self.steps[block.0 as usize];
-        step >= self.first[block.0 as usize] && self.has_failed(block, die, step, Some(wordline))
+    pub(crate) fn program_fails(
+        &mut self,
+        block: SuperblockId,
+        die: DieId,
+        on: BlockId,
+        wordline: u16,
+    ) -> bool {
+        if on.0 != block.0 {
+            self.joins(block, die, on);
+        }
+        let b = block.0 as usize;
+        if !std::mem::replace(&mut self.programmed[b], true) {
+            let dies = usize::from(self.dies);
+            self.erased[b * dies..][..dies].fill(false);
+        }
+        let step = self.steps[b];
+        step >= self.first[b] && self.has_failed(block, die, step, Some(wordline))
     }
 
-    /// Whether the erase that has ended fails to verify.
-    pub(crate) fn erase_fails(&mut self, block: SuperblockId, die: DieId) -> bool {
+    /// Block `on` of `die` is about to be erased. Returns whether the erase ends a cycle of superblock `block`: not if a spare
+    /// joins the superblock, which is erased already.
+    pub(crate) fn ends_cycle(&mut self, block: SuperblockId, die: DieId, on: BlockId) -> bool {
+        let at = block.0 as usize * usize::from(self.dies) + usize::from(die.0);
+        let was_erased = std::mem::replace(&mut self.erased[at], true);
+        !(self.joins(block, die, on) && was_erased)
+    }
+
+    /// Whether the erase that has ended fails to verify. `ends_cycle` is what [`Failures::ends_cycle`] has said.
+    pub(crate) fn erase_fails(
+        &mut self,
+        block: SuperblockId,
+        die: DieId,
+        ends_cycle: bool,
+    ) -> bool {
         let step = self.steps[block.0 as usize];
-        self.erases[block.0 as usize] += 1;
-        self.count_steps(block);
+        if ends_cycle {
+            self.erases[block.0 as usize] += 1;
+            self.count_steps(block);
+        }
         step >= self.first[block.0 as usize] && self.has_failed(block, die, step, None)
     }
 
@@ -207,21 +323,30 @@ impl Failures {
         step: u32,
         wordline: Option<u16>,
     ) -> bool {
-        let fails_in = self.step(self.cycle(block, self.highest(block, die.0)));
+        let fails_in = self.step(self.fails_at(block, die));
         if step != fails_in {
             return step > fails_in;
         }
-        let spare = self.replaced.get(&(block.0, die.0)).map_or(0, |r| r.0);
+        let (on, _) = self.block_of(block, die);
         // Programs come first in a cycle; the erase is at its end.
-        let in_erase = self.draw(block.0, die.0, 0, spare, 2) < self.law.erase_share;
+        let in_erase = self.draw(on, die.0, 0, 2) < self.law.erase_share;
         match wordline {
             None => true,
             Some(wordline) => {
-                let at = self.draw(block.0, die.0, 0, spare, 3) * self.wordlines as f64;
+                let at = self.draw(on, die.0, 0, 3) * self.wordlines as f64;
                 !in_erase && wordline >= at as u16
             }
         }
     }
+}
+
+/// Planes of a block that are bad.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct BadPlanes {
+    /// From the factory.
+    pub(crate) factory: u32,
+    /// Since.
+    pub(crate) grown: u32,
 }
 
 #[cfg(test)]
@@ -245,6 +370,7 @@ mod tests {
         grown_bad: 0.015,
         shape: 3.0,
         erase_share: 0.5,
+        cell_correlation: 0.0,
     };
 
     /// The share of initially bad blocks is that of the law, at any wear.
@@ -254,7 +380,7 @@ mod tests {
             let (mut failures, g) = failures(LAW, 7);
             let mut bad = 0;
             for block in 0..g.blocks_per_plane {
-                failures.make(SuperblockId(block), pe_cycles, |_| bad += 1);
+                failures.make(SuperblockId(block), pe_cycles, |_, _| bad += 1);
             }
             let good = 0.995 * LAW.survival(pe_cycles as f64, 3000.0);
             let expected = 1.0 - good.powi(g.planes as i32);
@@ -278,6 +404,7 @@ mod tests {
             grown_bad: 0.99,
             shape: 50.0,
             erase_share: 1.0,
+            cell_correlation: 0.0,
         };
         // The SLC cycle in which the first block of a superblock fails, after `own` cycles in QLC mode.
         let fails_at = |slc_milli: u32, to: CellMode, own: u32| {
@@ -285,11 +412,11 @@ mod tests {
             let rated = [20_000, 1000, 1000, 1000];
             let mut failures = Failures::new(law, rated, (CellMode::Qlc, damage), &g, 3);
             let block = SuperblockId(0);
-            failures.make(block, own, |_| {});
+            failures.make(block, own, |_, _| {});
             let mut cycle = |to| {
                 let dies = (0..g.dies()).map(DieId);
                 let ok = !dies.fold(false, |failed, die| {
-                    failures.erase_fails(block, die) | failed
+                    failures.erase_fails(block, die, true) | failed
                 });
                 let from = failures.modes[0];
                 failures.cycled(block, from, to);
@@ -331,29 +458,28 @@ mod tests {
         };
         let (mut failures, g) = failures(law, 3);
         failures.cycle_damage = CycleDamage::ALIKE.at_rate(rate);
-        let (mut programs, mut erases) = (0, 0);
-        let blocks = 40;
-        for block in (0..blocks).map(SuperblockId) {
-            failures.make(block, 1000, |_| {});
+        let (mut programs, mut erases, mut good) = (0, 0, 0.0);
+        for block in (0..40).map(SuperblockId) {
+            let mut failed = std::collections::BTreeSet::new();
+            failures.make(block, 1000, |die, _| _ = failed.insert(die));
+            good += f64::from(g.dies()) - failed.len() as f64;
             for _ in (1000..2000).step_by(rate as usize) {
                 for die in (0..g.dies()).map(DieId) {
                     if die.0 == 0 {
                         failures.cycled(block, CellMode::Qlc, CellMode::Qlc);
                     }
                     let last = g.wordlines_per_block - 1;
-                    let program = failures.program_fails(block, die, last);
-                    programs += program as u64;
-                    if failures.erase_fails(block, die) {
-                        erases += !program as u64;
-                        failures.replace(block, die);
+                    let program = failures.program_fails(block, die, BlockId(block.0), last);
+                    let erase = failures.erase_fails(block, die, true);
+                    if (program || erase) && failed.insert(die) {
+                        programs += u64::from(program);
+                        erases += u64::from(!program);
                     }
                 }
             }
         }
         let (then, now) = (law.survival(1000.0, 3000.0), law.survival(2000.0, 3000.0));
-        // A failed block is replaced by one that may fail too, so this compares rates, not shares.
-        let rate = -libm::log(now / then) * g.planes as f64;
-        let expected = rate * blocks as f64 * g.dies() as f64;
+        let expected = good * (1.0 - (now / then).powi(g.planes.into()));
         let counted = (programs + erases) as f64;
         assert!(
             (counted - expected).abs() < 4.0 * expected.sqrt(),
@@ -374,23 +500,28 @@ mod tests {
             grown_bad: 0.9,
             shape: 3.0,
             erase_share: 0.0,
+            cell_correlation: 0.0,
         };
         let (mut failures, g) = failures(law, 5);
         let last = g.wordlines_per_block - 1;
         let mut from = Vec::new();
         for block in (0..8).map(SuperblockId) {
-            failures.make(block, 2_000, |_| {});
+            let mut failed = std::collections::BTreeSet::new();
+            failures.make(block, 2_000, |die, _| _ = failed.insert(die));
             for _ in 0..300 {
                 failures.cycled(block, CellMode::Qlc, CellMode::Qlc);
                 for die in (0..g.dies()).map(DieId) {
-                    if failures.program_fails(block, die, last) {
-                        let fails = |wordline| failures.program_fails(block, die, wordline);
+                    let on = BlockId(block.0);
+                    if failures.program_fails(block, die, on, last) && failed.insert(die) {
+                        let mut fails = |wordline| failures.program_fails(block, die, on, wordline);
                         let first = (0..=last).find(|w| fails(*w)).expect("the last one fails");
-                        assert!((first..=last).all(fails), "{block:?} {die:?} from {first}");
+                        assert!(
+                            (first..=last).all(&mut fails),
+                            "{block:?} {die:?} from {first}"
+                        );
                         from.push(f64::from(first));
-                        failures.replace(block, die);
                     }
-                    failures.erase_fails(block, die);
+                    failures.erase_fails(block, die, true);
                 }
             }
         }
@@ -402,5 +533,51 @@ mod tests {
             (mean - expected).abs() < 4.0 * sigma,
             "{mean} on average, {expected}"
         );
+    }
+
+    /// A spare fails in the cycle of its own draw, counted from the cycles that it had when it joined; and the other blocks of the
+    /// superblock as if it had not.
+    #[test]
+    fn formula_a_spare_fails_by_its_own_cycles() {
+        let law = FailureProfile {
+            factory_bad: 0.0,
+            grown_bad: 0.9,
+            shape: 3.0,
+            erase_share: 1.0,
+            cell_correlation: 0.0,
+        };
+        let mut joined = 0;
+        for seed in 0..20 {
+            let (mut failures, g) = failures(law, seed);
+            let (block, spare) = (SuperblockId(1), SuperblockId(7));
+            failures.make(block, 900, |_, _| {});
+            failures.make(spare, 200, |_, _| {});
+            let dies = (0..g.dies()).map(DieId);
+            let before: Vec<u32> = dies
+                .clone()
+                .map(|die| failures.fails_at(block, die))
+                .collect();
+            let own: Vec<u32> = dies
+                .clone()
+                .map(|die| failures.fails_at(spare, die))
+                .collect();
+            let die = DieId((seed % u64::from(g.dies())) as u16);
+            assert!(failures.joins(block, die, BlockId(spare.0)));
+            assert!(!failures.joins(block, die, BlockId(spare.0)));
+            for other in dies {
+                let at = failures.fails_at(block, other);
+                let expected = match other == die {
+                    true => own[usize::from(die.0)] + 700,
+                    false => before[usize::from(other.0)],
+                };
+                assert_eq!(at, expected, "seed {seed}, {other:?}");
+                joined += u32::from(other == die);
+            }
+            let first = (0..g.dies())
+                .map(|die| failures.fails_at(block, DieId(die)))
+                .min();
+            assert_eq!(Some(failures.first[1]), first, "seed {seed}");
+        }
+        assert_eq!(joined, 20);
     }
 }

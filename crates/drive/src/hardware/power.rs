@@ -23,9 +23,10 @@ impl Hardware {
             let suspended = die.suspended.take().map(|(tag, _)| tag);
             for tag in on_array.into_iter().chain(suspended) {
                 let op = self.ops[tag as usize].op;
-                if let FlashKind::Erase { block, mode } = op.kind {
+                if let FlashKind::Erase { block, on, mode } = op.kind {
                     stamps.erase(block);
-                    if op.die == DieId(0) {
+                    let ends_cycle = self.failures.ends_cycle(block, op.die, on);
+                    if op.die == DieId(0) && ends_cycle {
                         let from = self.cells.mode(block);
                         self.cells.erased(block, mode);
                         self.failures.cycled(block, from, mode);

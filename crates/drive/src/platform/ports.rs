@@ -1,8 +1,8 @@
 //! The firmware's ports that have an effect.
 
 use firstread_core::{
-    Accounting, Buf, CommandId, DieId, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Spare,
-    Status, SuperblockId, Tag,
+    Accounting, Buf, CommandId, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Spare, Status,
+    Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -70,10 +70,6 @@ impl<P: Payload> Ports for Platform<P> {
 
     fn sequence(&self) -> u64 {
         self.stamps.written()
-    }
-
-    fn replace(&mut self, die: DieId, block: SuperblockId) {
-        self.hardware.failures.replace(block, die);
     }
 
     fn widen(&mut self, tag: Tag, more: u64) -> bool {

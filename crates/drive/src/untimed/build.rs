@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use firstread_core::{CellMode, Ns, SuperblockId};
+use firstread_core::{CellMode, DieId, Ns, Stream, SuperblockId};
 use firstread_ecc::{Code, CodeError};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_firmware::voltage::groups;
@@ -12,7 +12,7 @@ use super::UntimedDrive;
 use super::flash::InstantFlash;
 use crate::drive::firmware_builder::FirmwareBuilder;
 use crate::drive::{DriveError, StateError};
-use crate::hardware::failures::Failures;
+use crate::hardware::failures::{BadPlanes, Failures};
 use crate::initial_contents::place_of;
 use crate::profile::{DriveProfile, SchemeChoice};
 use crate::state::DriveState;
@@ -96,6 +96,7 @@ impl UntimedDrive {
         let mut wear = state.deal_wear(blocks, &bins, seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
         state.wear_of_last(&mut wear);
+        self.spread_by_rate(&mut wear, seed);
         self.find_bad_blocks(&wear)?;
 
         let with_map = blocks + self.map_superblocks(slots);
@@ -135,21 +136,36 @@ impl UntimedDrive {
         Ok(())
     }
 
+    /// Where each erase stands for several cycles, each superblock is at a point of its own between two erases: otherwise
+    /// those that wear alike would all reach a bound, and fail, in the same step.
+    fn spread_by_rate(&self, wear: &mut [u32], seed: u64) {
+        let rate = u64::from(self.profile.wear_rate);
+        let phase = Stream::new(seed).named("phase of a superblock at a wear rate");
+        for (block, wear) in (0..).zip(wear) {
+            *wear += phase.at(block).below(rate) as u32;
+        }
+    }
+
     /// Draws which blocks are bad, and tells the firmware.
     fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<(), StateError> {
         let geometry = &self.profile.geometry;
         let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
-        let mut bad = vec![0; usize::from(geometry.dies())];
+        let mut bad = Vec::new();
+        let mut planes = BadPlanes::default();
         for (block, &pe_cycles) in (0..).map(SuperblockId).zip(pe_cycles) {
             let failures = &mut self.flash.failures;
-            failures.make(block, pe_cycles, |die| bad[usize::from(die.0)] += 1);
+            failures.make(block, pe_cycles, |die, of_block| {
+                bad.push((block, die));
+                planes.factory += of_block.factory;
+                planes.grown += of_block.grown;
+            });
         }
-        self.flash
-            .count_failed(bad.iter().copied().map(u64::from).sum());
-        let worst = bad.iter().copied().max().unwrap_or(0);
-        match self.firmware.set_bad_blocks(&bad) {
-            true => StateError::of_low_area(&self.profile, worst),
-            false => {
+        self.flash.count_bad(planes);
+        match self.firmware.set_bad_blocks(&bad, 0) {
+            Some(worst) => StateError::of_low_area(&self.profile, worst),
+            None => {
+                let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
+                let worst = (0..geometry.dies()).map(of_die).max().unwrap_or(0);
                 let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
                 Err(StateError::BadBlocks {
                     bad: worst,

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 use firstread_core::flash::ALL_PLANES;
 use firstread_core::{
-    Accounting, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
+    Accounting, BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
     HostCommand, Layout, Lpn, Ns, PageAddr, PageType, Ports, Ppa, Spare, Status, StripeOrder,
     SuperblockId, Tag,
 };
 use firstread_firmware::log::Record;
 
-use crate::hardware::failures::Failures;
+use crate::hardware::failures::{BadPlanes, Failures};
 
 /// A slot or buffer without data.
 const NONE: u32 = u32::MAX;
@@ -49,9 +49,11 @@ pub(super) struct InstantFlash {
     first: u64,
     completed: Option<Status>,
     sequence: u64,
-    /// Blocks that have failed and were not replaced, by superblock and die.
+    /// The block that each superblock has on each die.
+    joined: Box<[u32]>,
+    /// Whether it has failed.
     failed: Box<[bool]>,
-    failed_blocks: u64,
+    bad: BadPlanes,
     wrong_page: Option<(u64, Option<u64>)>,
 }
 
@@ -84,8 +86,11 @@ impl InstantFlash {
             first: 0,
             completed: None,
             sequence: 0,
+            joined: (0..superblocks as u32)
+                .flat_map(|block| std::iter::repeat_n(block, usize::from(geometry.dies())))
+                .collect(),
             failed: vec![false; superblocks * usize::from(geometry.dies())].into_boxed_slice(),
-            failed_blocks: 0,
+            bad: BadPlanes::default(),
             wrong_page: None,
         }
     }
@@ -99,9 +104,9 @@ impl InstantFlash {
         }
     }
 
-    /// `blocks` blocks were bad when the drive was made.
-    pub(super) fn count_failed(&mut self, blocks: u64) {
-        self.failed_blocks += blocks;
+    /// `planes` planes of blocks were bad when the drive was made.
+    pub(super) fn count_bad(&mut self, planes: BadPlanes) {
+        self.bad = planes;
     }
 
     /// The block of `die` in `block` has failed, perhaps not for the first time.
@@ -109,11 +114,14 @@ impl InstantFlash {
     fn note_failed(&mut self, block: SuperblockId, die: DieId) {
         let known = &mut self.failed
             [block.0 as usize * usize::from(self.layout.dies()) + usize::from(die.0)];
-        self.failed_blocks += u64::from(!std::mem::replace(known, true));
+        if !std::mem::replace(known, true) {
+            self.bad.grown += self.failures.failed_planes(block, die);
+        }
     }
 
-    pub(super) fn failed_blocks(&self) -> u64 {
-        self.failed_blocks
+    /// Planes of blocks that are bad.
+    pub(super) fn bad_planes(&self) -> BadPlanes {
+        self.bad
     }
 
     #[inline]
@@ -194,8 +202,15 @@ impl InstantFlash {
     }
 
     /// A die's part of a wordline is programmed. Returns whether it verified.
-    fn program(&mut self, die: DieId, block: SuperblockId, wordline: u16, buf: Buf) -> bool {
-        if self.failures.program_fails(block, die, wordline) {
+    fn program(
+        &mut self,
+        die: DieId,
+        (block, on): (SuperblockId, BlockId),
+        wordline: u16,
+        buf: Buf,
+    ) -> bool {
+        self.join(block, die, on);
+        if self.failures.program_fails(block, die, on, wordline) {
             // Data that did not verify cannot be read.
             self.note_failed(block, die);
             return false;
@@ -223,19 +238,34 @@ impl InstantFlash {
     }
 
     /// A die erases its part of a superblock. Returns whether it verified.
-    fn erase(&mut self, die: DieId, block: SuperblockId, mode: CellMode) -> bool {
+    fn erase(&mut self, die: DieId, (block, on): (SuperblockId, BlockId), mode: CellMode) -> bool {
+        let ends_cycle = self.failures.ends_cycle(block, die, on);
+        self.join(block, die, on);
         // The firmware erases a superblock on every die before it uses the superblock again.
-        if die.0 == 0 {
+        if die.0 == 0 && ends_cycle {
             let from = std::mem::replace(&mut self.modes[block.0 as usize], mode);
             self.failures.cycled(block, from, mode);
             let base = block.0 as usize * self.slots_per_superblock;
             self.slots[base..base + self.slots_per_superblock].fill(NONE);
         }
-        let fails = self.failures.erase_fails(block, die);
+        let fails = self.failures.erase_fails(block, die, ends_cycle);
         if fails {
             self.note_failed(block, die);
         }
         !fails
+    }
+
+    /// Superblock `block` has block `on` of `die`. One that it has not had before has not failed.
+    #[inline]
+    fn join(&mut self, block: SuperblockId, die: DieId, on: BlockId) {
+        let joined = &mut self.joined
+            [block.0 as usize * usize::from(self.layout.dies()) + usize::from(die.0)];
+        if *joined != on.0 {
+            *joined = on.0;
+            self.failures.joins(block, die, on);
+            self.failed[block.0 as usize * usize::from(self.layout.dies()) + usize::from(die.0)] =
+                false;
+        }
     }
 
     #[inline]
@@ -276,10 +306,13 @@ impl Ports for InstantFlash {
             }
             FlashKind::Program {
                 block,
+                on,
                 wordline,
                 buf,
-            } => What::Programmed(self.program(die, block, wordline, buf)),
-            FlashKind::Erase { block, mode } => What::Erased(self.erase(die, block, mode)),
+            } => What::Programmed(self.program(die, (block, on), wordline, buf)),
+            FlashKind::Erase { block, on, mode } => {
+                What::Erased(self.erase(die, (block, on), mode))
+            }
             other => unreachable!("nothing is suspended, repeated or cancelled: {other:?}"),
         };
         self.ended.push_back(Ended { tag, die, what });
@@ -328,12 +361,6 @@ impl Ports for InstantFlash {
     #[inline]
     fn stored(&self, ppa: Ppa) -> Option<Spare> {
         InstantFlash::spare(self.slots[self.index(ppa)])
-    }
-
-    fn replace(&mut self, die: DieId, block: SuperblockId) {
-        self.failures.replace(block, die);
-        self.failed[block.0 as usize * usize::from(self.layout.dies()) + usize::from(die.0)] =
-            false;
     }
 
     fn sequence(&self) -> u64 {

@@ -15,6 +15,7 @@ mod tests;
 
 use firstread_core::{CommandId, HostCommand, HostOp, Ns, Status, SuperblockId};
 use firstread_firmware::Firmware;
+use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_firmware::observe::{Counters, SuperblockTable};
 use thiserror::Error;
 
@@ -147,9 +148,27 @@ impl UntimedDrive {
     pub fn is_read_only(&self) -> bool {
         self.firmware.is_read_only()
     }
-    /// Blocks that have failed, those of the factory among them: each on all planes of its die.
-    pub fn failed_blocks(&self) -> u64 {
-        self.flash.failed_blocks()
+    /// Bytes that the write buffers hold at most.
+    pub fn write_buffer_bytes(&self) -> u64 {
+        let (slots, _) = self.firmware.write_buffer_slots();
+        u64::from(slots) * u64::from(self.profile.geometry.slot_bytes)
+    }
+    /// Memory of the controller for its map, or the part of it that is in memory at a time, for its write buffers, with as much
+    /// again for data whose program failed, and for its read cache (bytes). Tables of schemes are not in it.
+    pub fn memory_bytes(&self) -> u64 {
+        let (geometry, dram) = (&self.profile.geometry, &self.profile.dram);
+        let entries = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
+        let map = match dram.map_cache_bytes {
+            0 => entries * u64::from(MAP_ENTRY_BYTES),
+            part => part,
+        };
+        map + 2 * self.write_buffer_bytes() + dram.read_cache_bytes
+    }
+    /// Blocks of one plane that are bad, as makers count them: from the factory, and since. The good ones beside them on other
+    /// planes are out of use too, and do not count.
+    pub fn bad_blocks(&self) -> (u64, u64) {
+        let bad = self.flash.bad_planes();
+        (bad.factory.into(), bad.grown.into())
     }
     /// Program/erase cycles of each superblock, and whether it is retired.
     pub fn wear(&self) -> impl Iterator<Item = (SuperblockId, u32, bool)> {

@@ -7,8 +7,9 @@
 //! the checksums of all cells.
 
 use core::fmt;
+use core::sync::atomic::{Ordering, compiler_fence};
 
-use super::section::checksum;
+use super::checksum::checksum;
 use super::{Cursor, Record as _};
 
 /// Bytes of a cell.
@@ -24,7 +25,8 @@ const VERSION: u32 = 1;
 /// The mark has the place before cell 0, and this number in its checksum.
 const MARK: u32 = u32::MAX;
 
-/// Memory that survives the firmware. Writes reach it in the order in which they are made.
+/// Memory that survives the firmware. Writes reach it in the order in which they are made: the compiler may not move one
+/// before another, so whoever writes with plain stores needs a compiler fence around them.
 pub trait KeptMemory {
     /// All of it.
     fn bytes(&self) -> &[u8];
@@ -37,7 +39,9 @@ impl KeptMemory for &mut [u8] {
         self
     }
     fn write(&mut self, at: usize, bytes: &[u8]) {
+        compiler_fence(Ordering::SeqCst);
         self[at..][..bytes.len()].copy_from_slice(bytes);
+        compiler_fence(Ordering::SeqCst);
     }
 }
 
@@ -147,6 +151,9 @@ impl<K: KeptMemory> Cells<K> {
         let newest = newest.max_by_key(|copy| opened.generation_of(MARK, *copy));
         let newest = newest.ok_or(KeptError::NoMark)?;
         opened.generation = opened.generation_of(MARK, newest);
+        if opened.generation == 0 || opened.generation == u64::MAX {
+            return Err(KeptError::NoMark);
+        }
         let mut mark = Mark::default();
         mark.transfer(&mut Cursor::loading(opened.contents(MARK, newest)));
         if mark.magic != MAGIC {
@@ -159,20 +166,28 @@ impl<K: KeptMemory> Cells<K> {
             let found = mark.cells;
             return Err(KeptError::Cells { found, own: cells });
         }
-        // The next step is to find both copies whole.
-        let contents = *opened.contents(MARK, newest);
-        opened.generation -= 1;
-        opened.write(MARK, 1 - newest, &contents);
-        opened.generation += 1;
-        opened.keep_whole();
-        match opened.sum == mark.sum {
-            true => Ok(opened),
-            false => Err(KeptError::Damaged),
+        let sums = (0..cells).map(|cell| opened.sum_of_last(cell));
+        opened.sum = sums.fold(0, u64::wrapping_add);
+        if opened.sum != mark.sum {
+            return Err(KeptError::Damaged);
         }
+        opened.clean(newest);
+        Ok(opened)
     }
 
-    /// Clears every copy that the step after the last one has written, and every one that is not whole. Adds up the rest.
-    fn keep_whole(&mut self) {
+    /// The checksum of what the last step has left of `cell`; 0 if nothing.
+    fn sum_of_last(&self, cell: u32) -> u64 {
+        let is_last = |copy: &usize| {
+            self.generation_of(cell, *copy) <= self.generation && self.is_whole(cell, *copy)
+        };
+        let newest = (0..2).filter(is_last);
+        let newest = newest.max_by_key(|copy| self.generation_of(cell, *copy));
+        newest.map_or(0, |copy| self.sum_of(cell, copy))
+    }
+
+    /// Clears every copy of a cell that is not whole or that the step after the last one has written, and writes the copy of
+    /// the mark that is not `newest` again: the next step is to find all of them whole.
+    fn clean(&mut self, newest: usize) {
         for cell in 0..self.cells {
             for copy in 0..2 {
                 let is_empty = self.copy(cell, copy).iter().all(|byte| *byte == 0);
@@ -182,8 +197,11 @@ impl<K: KeptMemory> Cells<K> {
                     self.memory.write(at, &[0; COPY_BYTES]);
                 }
             }
-            self.sum = self.sum.wrapping_add(self.sum_of(cell, self.newest(cell)));
         }
+        let contents = *self.contents(MARK, newest);
+        self.generation -= 1;
+        self.write(MARK, 1 - newest, &contents);
+        self.generation += 1;
     }
 
     /// The last contents of `cell`; zeros if it was never written.

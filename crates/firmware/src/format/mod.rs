@@ -9,6 +9,7 @@
 //!
 //! `docs/firmware/format.md` is made from the same tables.
 
+mod checksum;
 mod cursor;
 mod fields;
 mod kept;
@@ -16,13 +17,12 @@ mod kept;
 mod rows;
 mod section;
 
+pub use checksum::checksum;
 pub(crate) use cursor::Cursor;
 pub(crate) use fields::{Blank, Record, record, tags};
 pub use kept::{CELL_BYTES, KeptError, KeptMemory};
 pub(crate) use kept::{Cells, bytes_of};
-pub use section::{
-    Damage, Header, MountError, SectionId, Shutdown, bytes_up_to, checksum, section_of,
-};
+pub use section::{Damage, Header, MountError, SectionId, Shutdown, bytes_up_to, section_of};
 pub(crate) use section::{Sections, dump_bytes, write_sections};
 
 #[cfg(test)]

@@ -2,14 +2,11 @@
 
 use core::fmt;
 
-use crc::{CRC_32_ISCSI, Crc, Table};
 use firstread_core::Ns;
 
+use super::checksum::CHECKSUM;
 use super::kept::KeptError;
 use super::{Cursor, Record};
-
-/// CRC-32C (Castagnoli), as iSCSI and NVMe use it.
-const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
 /// How a dump begins.
 const MAGIC: u64 = u64::from_le_bytes(*b"fr-dump\0");
@@ -257,13 +254,6 @@ struct Fixed {
     version: u16,
     shutdown: u8,
     length: u32,
-}
-
-/// Checksum of `parts`, one after another.
-pub fn checksum<'a>(parts: impl Iterator<Item = &'a [u8]>) -> u32 {
-    let mut digest = CHECKSUM.digest();
-    parts.for_each(|part| digest.update(part));
-    digest.finalize()
 }
 
 /// Bytes of a dump whose sections have these bytes.

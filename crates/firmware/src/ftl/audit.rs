@@ -37,6 +37,8 @@ pub enum Inconsistency {
     Stream(SuperblockId),
     /// The index of superblocks does not have what their records say.
     Index,
+    /// The count of a die's spares is wrong.
+    Spares,
     /// The count of slots in superblocks that are not retired is wrong.
     Physical,
     /// The count of moves, of single-page moves or of programs in flight is wrong.
@@ -105,6 +107,9 @@ impl<M: Arena> FlashStore<M> {
         }
         if !space.agrees(&shared.blocks, |mode| shared.slots_of(mode)) {
             return Err(Inconsistency::Free);
+        }
+        if !self.place.bad_blocks_agree(&shared.blocks) {
+            return Err(Inconsistency::Spares);
         }
         if !shared.blocks.index_agrees(&shared.config.geometry) {
             return Err(Inconsistency::Index);

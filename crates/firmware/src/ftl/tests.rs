@@ -10,8 +10,8 @@ use firstread_core::params::{Axis, Param, Scheme};
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
-    Accounting, Buf, CellMode, CommandId, DieId, FlashOp, Geometry, HostCommand, Levels, Lpn, Ns,
-    Ports, Ppa, Spare, Status, StripeOrder, SuperblockId, Tag,
+    Accounting, Buf, CellMode, CommandId, FlashOp, Geometry, HostCommand, Levels, Lpn, Ns, Ports,
+    Ppa, Spare, Status, StripeOrder, SuperblockId, Tag,
 };
 
 use crate::config::{ChangeTimes, Config, Turns, WriteCache};
@@ -56,7 +56,6 @@ impl Ports for Silent {
         let lpn = *self.stored.get(&ppa)?;
         Some(Spare { lpn, sequence: 0 })
     }
-    fn replace(&mut self, _die: DieId, _block: SuperblockId) {}
     fn sequence(&self) -> u64 {
         0
     }

@@ -9,7 +9,7 @@ use super::commands::{Command, bytes_between};
 use super::merge::Kept;
 use super::merges;
 use crate::ftl::REGION_PAGES;
-use crate::ftl::map::Table;
+use crate::ftl::map::{Table, TrimScope};
 use crate::ftl::place::{Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
 use crate::shared::{Out, Shared};
@@ -294,14 +294,19 @@ impl Host {
             end = end.min(store.table.directory.reach(first));
         }
         let (table, shared) = (&mut store.table, &mut store.shared);
-        if let Some(pages) = table.refuses_trim(first, end, shared.config.most_journal_pages) {
-            shared.counters.trims_passed_over += pages;
-            self.commands.get(id).done += pages as u32;
-            return ControlFlow::Continue(());
-        }
-        let pages = store
-            .place
-            .trim(first, end, ports.sequence(), table, shared);
+        let most = shared.config.most_journal_pages;
+        let (from, to) = match table.scope_of_trim(first, end, most) {
+            TrimScope::Asked => (first, end),
+            TrimScope::Region(region) => (region, u64::MAX),
+            TrimScope::Nothing(pages) => {
+                shared.counters.trims_passed_over += pages;
+                self.commands.get(id).done += pages as u32;
+                return ControlFlow::Continue(());
+            }
+        };
+        let to = store.place.trim(from, to, ports.sequence(), table, shared);
+        // What the host has asked for of a region that was trimmed as a whole.
+        let pages = (u64::from(to) - (first - from)).min(end - first) as u32;
         let jobs = &mut shared.jobs;
         let end = first + pages as u64;
         self.commands

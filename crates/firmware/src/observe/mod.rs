@@ -1,6 +1,7 @@
 //! Superblock table, counters, heat, what a page read told, and what an oracle is told of the future: the same for all
 //! schemes.
 
+mod assembly;
 mod at_rest;
 mod by_wear;
 mod copy_refused;

@@ -2,12 +2,14 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use core::cmp::Reverse;
 use core::ops::Range;
 
-use firstread_core::{CellMode, Geometry, Ns, PageAddr, SuperblockId};
+use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, SuperblockId};
 
-use crate::format::record;
+use crate::format::{Cursor, Record as _, record};
 
+use super::assembly::Assembly;
 use super::at_rest::AtRest;
 use super::index::Index;
 use super::page_reads::ReadCtx;
@@ -114,6 +116,8 @@ pub struct SuperblockTable {
     worst: PhysicalCapacity,
     /// An index for each region.
     indexes: [Index; MOST_REGIONS],
+    /// The block of each die that a superblock has.
+    assembly: Assembly,
 }
 
 /// An index for each region; an empty one where there is no region.
@@ -149,7 +153,65 @@ impl SuperblockTable {
             regions: Regions::new(blocks, None),
             worst: PhysicalCapacity::default(),
             indexes: indexes(Regions::new(blocks, None)),
+            assembly: Assembly::new(0, 0),
         }
+    }
+
+    /// The superblocks have a block on each of `dies` dies.
+    pub(crate) fn assemble(&mut self, dies: u16) {
+        self.assembly = Assembly::new(dies, self.len());
+    }
+
+    /// The block of `superblock` on `die`.
+    #[inline]
+    pub fn block_of(&self, superblock: SuperblockId, die: DieId) -> BlockId {
+        self.assembly.block_of(superblock, die)
+    }
+
+    /// Retired superblocks whose block on `die` is a spare.
+    fn with_spares(&self, die: DieId) -> impl Iterator<Item = (SuperblockId, &SuperblockInfo)> {
+        let retired = self
+            .iter()
+            .filter(|(_, info)| info.usage == SuperblockUse::Bad);
+        retired.filter(move |(id, _)| self.assembly.spare_of(*id, die).is_some())
+    }
+
+    /// The retired superblock that has the least worn spare on `die`; of equally worn ones the last.
+    pub(crate) fn with_spare(&self, die: DieId) -> Option<SuperblockId> {
+        let wear = |(id, info): &(SuperblockId, &SuperblockInfo)| (info.pe_cycles, Reverse(id.0));
+        let least = self.with_spares(die).min_by_key(wear);
+        least.map(|(id, _)| id)
+    }
+
+    /// Spares on `die`.
+    pub(crate) fn spares_on(&self, die: DieId) -> u32 {
+        self.with_spares(die).count() as u32
+    }
+
+    /// `superblock` gets the spare of retired superblock `from` on `die`.
+    pub(crate) fn replace(&mut self, superblock: SuperblockId, die: DieId, from: SuperblockId) {
+        self.assembly.replace(superblock, die, from);
+    }
+
+    /// The block of retired `superblock` on `die` is bad, and no spare.
+    pub(crate) fn drop_block(&mut self, superblock: SuperblockId, die: DieId) {
+        self.assembly.drop(superblock, die);
+    }
+
+    /// Whether superblocks have blocks of the drive alone.
+    pub(crate) fn is_assembled(&self) -> bool {
+        self.assembly
+            .is_sound(|block| self.info(block).usage == SuperblockUse::Bad)
+    }
+
+    /// Whether superblocks have other blocks than when this was last asked.
+    pub(crate) fn assembly_has_changed(&mut self) -> bool {
+        self.assembly.takes_change()
+    }
+
+    /// Saves the blocks that superblocks have, or loads them.
+    pub(crate) fn transfer_assembly(&mut self, cursor: &mut Cursor<'_>) {
+        self.assembly.transfer(cursor);
     }
 
     /// Divides the superblocks into `regions`.
@@ -371,6 +433,7 @@ record! {
 record! {
     SuperblockTable as "superblocks" {
         infos: "a record for each superblock",
+        assembly: "whether each superblock has the blocks with its number (1 byte); if not, its block on each die (4 bytes), superblock after superblock, the maximum for none: of a retired superblock, its spares",
         worst: "the least capacity and the most that was lost, since it was last asked to watch",
     } not {
         mode: "of the configuration",

@@ -4,16 +4,15 @@
 //! file for example. After each call of the firmware the platform calls [`Keeper::keep`], which writes what has changed
 //! into cells of that memory ([`crate::format::KeptMemory`]). All that the firmware has asked for through its ports since the last such call takes
 //! effect then, and not before; so whoever is killed has either done a step or not begun it. The slots of the write
-//! buffers are the platform's: they survive with the step that has filled them. A program whose end no such step has
-//! seen counts as torn: the platform has nothing stored there.
+//! buffers are the platform's: they change at once, and are what they were before if the step was not kept. A program whose
+//! end no kept step has seen counts as torn: the platform has nothing stored there.
 //!
 //! [`Firmware::mount_kept`] goes on from the last step. It has the machines as they were when the firmware was
 //! stopped, and does with them what [`Firmware::cut`] does at a power cut; but a volatile write cache has lost nothing.
 //! The map is rebuilt as after a power cut (`ftl/recovery.rs`).
 //!
 //! Records of superblocks and the journal of regions have places of their own, and those that have changed are written.
-//! Of the rest, what is essential is compared with what was kept in each step; what is learned or counted, in every
-//! so many.
+//! Of the rest, what schemes have learned is compared with what was kept in every so many steps, and what is left in each.
 
 use alloc::vec::Vec;
 
@@ -37,7 +36,9 @@ enum Part {
     Directory,
     MapCache,
     Relocation,
-    /// Of the table of superblocks, what it has beside its records.
+    /// The blocks that superblocks have.
+    Assembly,
+    /// The worst capacity that there was.
     Worst,
     Counters,
     ReadLevels,
@@ -45,25 +46,23 @@ enum Part {
 }
 
 impl Part {
-    const ALL: [Part; 10] = [
+    const ALL: [Part; 11] = [
         Part::Header,
         Part::Placement,
         Part::Programs,
         Part::Directory,
         Part::MapCache,
         Part::Relocation,
+        Part::Assembly,
         Part::Worst,
         Part::Counters,
         Part::ReadLevels,
         Part::Retry,
     ];
 
-    /// Whether the drive learns or counts it anew if it is old.
+    /// Whether the drive learns it anew if it is old.
     const fn is_learned(self) -> bool {
-        matches!(
-            self,
-            Part::Worst | Part::Counters | Part::ReadLevels | Part::Retry
-        )
+        matches!(self, Part::Worst | Part::ReadLevels | Part::Retry)
     }
 
     /// The section of a dump that has it.
@@ -73,7 +72,7 @@ impl Part {
             Part::Directory => SectionId::Journal,
             Part::MapCache => SectionId::MapCache,
             Part::Relocation => SectionId::Relocation,
-            Part::Worst => SectionId::Superblocks,
+            Part::Assembly | Part::Worst => SectionId::Superblocks,
             Part::Counters => SectionId::Counters,
             Part::ReadLevels => SectionId::ReadLevels,
             Part::Retry => SectionId::Retry,
@@ -174,7 +173,7 @@ pub struct Keeper<K> {
 
 impl<K: KeptMemory> Keeper<K> {
     /// Begins to keep the state of `firmware` in `memory`, which is all zeros, at `places`. What schemes have learned and
-    /// what is counted is kept every `learned_every` steps; the rest in each.
+    /// the counts of reads of superblocks are kept every `learned_every` steps; the rest in each.
     ///
     /// # Panics
     /// If `memory` is shorter than [`KeptPlaces::bytes`].
@@ -233,13 +232,18 @@ impl<K: KeptMemory> Keeper<K> {
         };
         let header = firmware.header;
         (firmware.header.clock, firmware.header.sequence) = (now, sequence);
+        let all = keeps_learned || self.keeps_all;
+        let assembly = firmware.lower.store.shared.blocks.assembly_has_changed();
         for part in Part::ALL {
-            if keeps_learned || self.keeps_all || !part.is_learned() {
+            let is_kept = match part {
+                Part::Assembly => assembly || self.keeps_all,
+                _ => all || !part.is_learned(),
+            };
+            if is_kept {
                 self.keep_part(part, firmware);
             }
         }
         firmware.header = header;
-        let all = keeps_learned || self.keeps_all;
         self.keep_records(all, firmware);
         self.keep_regions(firmware);
         self.keeps_all = false;
@@ -349,6 +353,7 @@ impl<M: Arena> Firmware<M> {
         match part {
             Part::Header => self.header.transfer_alone(cursor),
             Part::Directory => self.lower.store.table.transfer_directory(cursor),
+            Part::Assembly => self.lower.store.shared.blocks.transfer_assembly(cursor),
             Part::Worst => {
                 let blocks = &mut self.lower.store.shared.blocks;
                 blocks.worst_capacity_mut().transfer(cursor);
@@ -366,7 +371,8 @@ impl<M: Arena> Firmware<M> {
 
     /// This firmware, newly made with the same configuration and schemes, goes on where another one was stopped: from what
     /// `keeper` has opened, and from what lies on `flash`. The platform has the slots of the write buffers as they were at the last
-    /// step that was kept. No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
+    /// step that was kept. This copies some of them, at once; the mount after another stop copies the same again. Two map
+    /// changes need room: if [`Firmware::overlay_is_short`], hand over more memory before. No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
     ///
     /// # Errors
     /// [`MountError`], if the memory is of another drive or what it says does not fit together. Then this firmware is of no use.
@@ -482,8 +488,10 @@ fn load<'a, K: KeptMemory>(
     let at = keeper.places.parts[part as usize];
     let mut length = [0; 4];
     keeper.get(at, &mut length);
-    let end = 4 + u32::from_le_bytes(length) as usize;
-    let bytes = scratch.get_mut(..end);
+    let end = (u32::from_le_bytes(length) as usize).checked_add(4);
+    let room = keeper.places.cells_of(part) as usize * CELL_BYTES;
+    let end = end.filter(|end| *end <= room);
+    let bytes = end.and_then(|end| scratch.get_mut(..end));
     let bytes = bytes.ok_or(MountError::Section(part.section(), Damage::Contents))?;
     keeper.get(at, bytes);
     Ok(&bytes[4..])

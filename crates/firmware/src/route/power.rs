@@ -87,8 +87,7 @@ impl<M: Arena> Firmware<M> {
         self.count(cut, ports, false)
     }
 
-    /// Maximum number of bytes of a dump without its journal, which has no other bound than the memory of the map's overlay:
-    /// 17 bytes for each page that was trimmed alone or lost, and for each region of 4,096 pages that was trimmed whole. To be
+    /// Maximum number of bytes of a dump without its journal ([`Config::most_journal_pages`](crate::Config::most_journal_pages)). To be
     /// asked of a firmware that was newly made, and has no journal.
     pub fn dump_bytes_at_most(&mut self, ports: &impl Ports) -> usize {
         self.count(&Recovery::default(), ports, true)

@@ -139,12 +139,13 @@ impl Schedule {
             let victim = Tag(job);
             return issue_about(now, job, FlashKind::Resume { victim }, jobs, ports);
         }
-        let block = at.block;
+        let (block, on) = (at.block, blocks.block_of(at.block, at.die));
         let (class, kind, takes) = match purpose {
             Purpose::Program { class, buf, .. } => {
                 let wordline = at.wordline;
                 let kind = FlashKind::Program {
                     block,
+                    on,
                     wordline,
                     buf,
                 };
@@ -152,7 +153,7 @@ impl Schedule {
                 (class, kind, takes)
             }
             Purpose::Erase { mode } => {
-                let kind = FlashKind::Erase { block, mode };
+                let kind = FlashKind::Erase { block, on, mode };
                 (OpClass::Erase, kind, self.change_times.erase(mode))
             }
             _ => unreachable!("{purpose:?} is a read"),

@@ -99,6 +99,7 @@ impl Schedule {
             queued: state.queued,
             kind: FlashKind::Read {
                 block: at.block,
+                on: blocks.block_of(at.block, at.die),
                 wordline: at.wordline,
                 page: at.page,
                 cell_mode: ctx.mode,
@@ -166,6 +167,7 @@ impl Schedule {
             queued: now,
             kind: FlashKind::Read {
                 block: at.block,
+                on: blocks.block_of(at.block, at.die),
                 wordline: at.wordline,
                 page: at.page,
                 cell_mode: ctx.mode,

@@ -416,7 +416,7 @@ fn powerloss_the_low_area_outlives_the_heat() {
 }
 
 /// A drive with areas, of which `spare` superblocks are beyond what it needs.
-fn any_drive() -> impl Strategy<Value = Build> {
+pub fn any_drive() -> impl Strategy<Value = Build> {
     let faults = prop_oneof![
         3 => Just(Chances::default()),
         1 => (0u32..4, 0u32..4, 0u32..300)

@@ -35,7 +35,7 @@ fn drive(
     }
 }
 
-fn any_drive() -> impl Strategy<Value = Build> {
+pub fn any_drive() -> impl Strategy<Value = Build> {
     let faults = prop_oneof![
         3 => Just(Chances::default()),
         1 => (0u32..4, 0u32..4, 0u32..300)

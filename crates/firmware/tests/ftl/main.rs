@@ -25,5 +25,7 @@ mod reserve;
 mod restarts;
 /// Do schemes decide about reads as their papers and plain records of the reads say?
 mod scheme_models;
+/// Does nothing that is safe get lost over very many power cuts?
+mod swarm;
 /// Which superblock is worn next, and what comes of it over the life of a drive?
 mod wear;

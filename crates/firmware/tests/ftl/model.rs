@@ -18,7 +18,7 @@ use firstread_faulty_flash::{FaultyDrive, Model, Summary, Trial, geometry};
 /// `parity` of axis `read_recovery`.
 const PARITY: usize = 2;
 
-fn build() -> impl Strategy<Value = Build> {
+pub fn build() -> impl Strategy<Value = Build> {
     let shape = (1u16..3, 1u16..3, 1u8..3, 6u32..20, 1u16..6);
     let mode = prop::sample::select(vec![CellMode::Slc, CellMode::Tlc, CellMode::Qlc]);
     // Whatever schemes there are.

@@ -28,7 +28,7 @@ fn drive(mode: CellMode, blocks: u32, wordlines: u16, spare: u32, refresh: usize
     }
 }
 
-fn any_drive() -> impl Strategy<Value = Build> {
+pub fn any_drive() -> impl Strategy<Value = Build> {
     let faults = prop_oneof![
         3 => Just(Chances::default()),
         1 => (0u32..4, 0u32..4, 0u32..300)

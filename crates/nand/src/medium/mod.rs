@@ -11,7 +11,7 @@ mod truth;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use firstread_core::{CellMode, DieId, Geometry, Ns, PageAddr, Stream, SuperblockId};
+use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, Stream, SuperblockId};
 
 use crate::ageing::history::{History, NS_PER_H, Stress};
 use crate::ageing::law::Exposure;
@@ -20,7 +20,7 @@ use crate::chip::ChipProfile;
 use crate::gaussian::Gaussian;
 use crate::place::layers::{self, LayerFactors};
 use crate::place::open_block;
-use crate::place::variation::{ChipDrawn, Drawn, Spread};
+use crate::place::variation::{ChipDrawn, Drawn, Spread, block_key, blocks};
 use crate::poisson::Quantiles;
 use crate::profile::error::bad;
 use crate::profile::{ProfileError, Reason};
@@ -119,7 +119,7 @@ impl Medium {
             layers,
             nominal_layer,
             chips,
-            blocks: root.named("block"),
+            blocks: blocks(seed),
             chip,
             geometry,
         };
@@ -297,8 +297,7 @@ impl Medium {
     }
 
     fn block_key(&self, die: DieId, plane: u8, block: SuperblockId) -> Stream {
-        self.blocks
-            .at(((die.0 as u64) << 40) | ((plane as u64) << 32) | block.0 as u64)
+        block_key(self.blocks, die, plane, BlockId(block.0))
     }
 
     /// The wordline at `at` under `condition`, and the random stream of its block.
@@ -361,6 +360,7 @@ mod tests {
     use firstread_core::PageType;
 
     use super::*;
+    use crate::PlaceBits;
     use crate::characterize::geometry;
     use crate::reference;
 
@@ -479,6 +479,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A wordline told by its layer and its bits is the wordline at the address that has them.
+    #[test]
+    fn formula_a_drawn_wordline_is_that_of_its_address() {
+        let m = medium();
+        let block = m.programmed_before(CellMode::Qlc, 1200, 1, Ns::ZERO, &[(700.0, 40.0)]);
+        let condition = m.condition(&block, Ns::ZERO);
+        for i in 0..60u64 {
+            let draw = Stream::new(i);
+            let at = PageAddr {
+                die: DieId((i % 2) as u16),
+                block: SuperblockId(draw.at(0).below(400) as u32),
+                wordline: draw.at(1).below(1408) as u16,
+                page: PageType((i % 4) as u8),
+            };
+            let key = m.block_key(at.die, 1, at.block);
+            let line = key.at(at.wordline.into());
+            let bits = PlaceBits {
+                block: key.quick(0),
+                block_states: [1, 2, 3, 4].map(|i| key.quick(i)),
+                wordline: line.quick(0),
+                wordline_states: [1, 2, 3, 4].map(|i| line.quick(i)),
+            };
+            let layer = layers::layer_of(&m.chip.array, at.wordline);
+            let rate = m.drawn_rber((at.die, layer), at.page, &bits, &condition);
+            let expected = m.page_rber(at, 1, &block, Ns::ZERO, &crate::ReadLevels::Ideal);
+            assert_eq!(rate, expected, "{at:?}");
+        }
+        let bits = PlaceBits::default();
+        let refused =
+            |die, layer| m.drawn_rber((DieId(die), layer), PageType(0), &bits, &condition);
+        assert_eq!(refused(0, m.layers()), Err(SenseError::Layer(m.layers())));
+        assert_eq!(refused(9, 0), Err(SenseError::Die(DieId(9))));
     }
 
     /// How long a condition stands: by the slopes of the laws, half a thousandth of a deviation.

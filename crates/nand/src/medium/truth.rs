@@ -1,14 +1,17 @@
 //! True values that no sense reveals: best levels, error rates and states, of a page or of the nominal page.
 
-use firstread_core::{CellMode, LevelOffsets, Ns, PageAddr, PageType, SenseTiming};
+use firstread_core::{CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, SenseTiming};
 
 use super::Medium;
 use crate::ageing::history::acceleration;
 use crate::ageing::law::{Exposure, MAX_COMPONENTS};
 use crate::cell::levels::{LevelsMv, ReadLevels};
-use crate::cell::model::{self, BlockState, Condition, ModeModel, StateDistribution, Wordline};
+use crate::cell::model::{
+    self, BlockState, Condition, Extra, ModeModel, StateDistribution, Wordline,
+};
 use crate::cell::noise;
 use crate::cell::optimum;
+use crate::place::variation::{Drawn, PlaceBits};
 use crate::sense_error::SenseError;
 
 impl Medium {
@@ -72,6 +75,37 @@ impl Medium {
         let extra_variance = noise::extra_variance(&self.chip.sensing, sense_timing);
         let (w, _) = self.wordline(at, plane, &condition, extra_variance)?;
         Ok(self.overlap_at(&w, at.page, levels, 0.0)?.rber())
+    }
+
+    /// Layers of the chip's stack.
+    pub fn layers(&self) -> u16 {
+        self.layers.len() as u16
+    }
+
+    /// Mean raw bit error rate of pages of type `page` at their best levels, on a wordline in `layer` of a block of
+    /// `die` that differs from others as `bits` say, whatever the geometry has of that layer.
+    pub fn drawn_rber(
+        &self,
+        (die, layer): (DieId, u16),
+        page: PageType,
+        bits: &PlaceBits,
+        condition: &Condition,
+    ) -> Result<f64, SenseError> {
+        let model = self.model(condition.mode)?;
+        let Some(chip) = self.chips.get(die.0 as usize) else {
+            return Err(SenseError::Die(die));
+        };
+        let Some(layer) = self.layers.get(layer as usize) else {
+            return Err(SenseError::Layer(layer));
+        };
+        let (v, g) = (&self.chip.variation, &*self.gaussian);
+        let drawn = Drawn::of_bits(&self.spread, g, chip, bits);
+        let extra = Extra {
+            variance: noise::extra_variance(&self.chip.sensing, SenseTiming::DEFAULT),
+            ..Extra::NONE
+        };
+        let w = Wordline::new(model, v, g, condition, drawn, layer, extra);
+        Ok(self.overlap_at(&w, page, &ReadLevels::Ideal, 0.0)?.rber())
     }
 
     /// Distributions of the states of the wordline at `at`.

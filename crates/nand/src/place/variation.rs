@@ -2,7 +2,7 @@
 //! streams keyed by address, so nothing is stored. Each die counts as a chip. A single factor reaches 4.3
 //! standard deviations; sums reach further. Null: zeros.
 
-use firstread_core::Stream;
+use firstread_core::{BlockId, DieId, Stream};
 
 use crate::gaussian::Gaussian;
 use crate::profile::field::numbers;
@@ -109,6 +109,36 @@ pub struct Drawn {
     pub state_offset_spread_mv: f32,
 }
 
+/// The stream of the blocks of a drive's medium that is made of `seed`.
+pub fn blocks(seed: u64) -> Stream {
+    Stream::new(seed).named("medium").named("block")
+}
+
+/// The stream of block `block` of plane `plane` of `die`, of the `blocks` of a drive.
+#[inline]
+pub fn block_key(blocks: Stream, die: DieId, plane: u8, block: BlockId) -> Stream {
+    blocks.at(((die.0 as u64) << 40) | ((plane as u64) << 32) | block.0 as u64)
+}
+
+/// The normal score of the retention rate of the block whose stream is `block`.
+pub fn block_rate_score(g: &Gaussian, block: Stream) -> f32 {
+    g.of_u16(block.quick(0) as u16)
+}
+
+/// Random bits by which a wordline of a block differs from others, sixteen a difference: fields 0 to 2 of `block` and
+/// `wordline` are for rate, offset and width, and field `s` of the states' words is for state `s`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PlaceBits {
+    /// Differences between blocks.
+    pub block: u64,
+    /// Rates of the states, by block.
+    pub block_states: [u64; 4],
+    /// Differences between wordlines.
+    pub wordline: u64,
+    /// Offsets of the states, by wordline.
+    pub wordline_states: [u64; 4],
+}
+
 /// Bits whose score is a finite number, used where the spread is zero.
 const MIDDLE: [[u8; 8]; 4] = [[0x80; 8]; 4];
 
@@ -133,15 +163,35 @@ impl Drawn {
         block: Stream,
         wordline: Stream,
     ) -> Drawn {
+        let words = |s: Stream| [s.quick(1), s.quick(2), s.quick(3), s.quick(4)];
+        let states = v.states.then(|| (words(block), words(wordline)));
+        Drawn::of(v, g, chip, (block.quick(0), wordline.quick(0)), states)
+    }
+
+    /// The same from random bits.
+    pub(crate) fn of_bits(v: &Spread, g: &Gaussian, chip: &ChipDrawn, bits: &PlaceBits) -> Drawn {
+        let states = v
+            .states
+            .then_some((bits.block_states, bits.wordline_states));
+        Drawn::of(v, g, chip, (bits.block, bits.wordline), states)
+    }
+
+    /// From the bits `b` of a block and `w` of a wordline, and those of their states.
+    #[inline(always)] // As part of a sense.
+    fn of(
+        v: &Spread,
+        g: &Gaussian,
+        chip: &ChipDrawn,
+        (b, w): (u64, u64),
+        states: Option<([u64; 4], [u64; 4])>,
+    ) -> Drawn {
         // Field 0 of each draw is used for the rate, field 1 for the offset, field 2 for the width.
-        let (b, w) = (block.quick(0), wordline.quick(0));
         let f = |bits: u64, i: usize| g.of_u16((bits >> (16 * i)) as u16);
-        let bits =
-            |s: Stream| [s.quick(1), s.quick(2), s.quick(3), s.quick(4)].map(u64::to_le_bytes);
-        let (state_rate, state_offset) = if v.states {
-            (bits(block), bits(wordline))
-        } else {
-            (MIDDLE, MIDDLE)
+        let (state_rate, state_offset) = match states {
+            Some((block, wordline)) => {
+                (block.map(u64::to_le_bytes), wordline.map(u64::to_le_bytes))
+            }
+            None => (MIDDLE, MIDDLE),
         };
         Drawn {
             rate: (chip.rate + v.block_rate * f(b, 0) + v.wordline_rate * f(w, 0)).max(0.0),

@@ -15,6 +15,12 @@ pub enum LifeError {
         "{0} writes nothing: a drive that is not written to does not wear, and its life has no end; take a load with writes"
     )]
     ReadOnlyLoad(String),
+    /// The load of a probe reads nothing.
+    #[error(
+        "--probe {0}: reads nothing, and a probe tells how long reads take; take a load with reads (what it writes besides \
+         is written to a copy of the drive and does not wear the one that lives)"
+    )]
+    ProbeReadsNothing(String),
     /// Blocks of the drive never fail.
     #[error(
         "--until {0}: no block of chip `{1}` ever fails (chip.failures.factory_bad and grown_bad are 0 %), so this life has \

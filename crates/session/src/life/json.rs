@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::bounds::{DAY_S, YEAR_S};
 use super::lost::{Rate, Rates};
 use super::parts::{Life, LifeEnd, LifeOutcome, Lived, Sample, Stage};
+use super::probe::Probe;
 use crate::results::{self, COMMIT, VERSION};
 use crate::worn;
 
@@ -26,10 +27,24 @@ impl LifeOutcome {
         }
     }
 
-    /// Drive writes a day over the warranty of `life`.
-    pub fn dwpd(&self, life: &Life) -> f64 {
+    /// What the drive can be written (bytes): what the host has written in a life that wear ended, corrected for its wear
+    /// rate; none of another.
+    pub fn tbw(&self, life: &Life) -> Option<f64> {
+        let worn_out = !self.interrupted && self.lived.is_worn_out(life.terms.until);
+        worn_out.then(|| self.corrected_bytes())
+    }
+
+    /// The 95 % interval of that by the pages that its end was told from; none where lost data did not end the life.
+    pub fn tbw_interval(&self, life: &Life) -> Option<(f64, f64)> {
+        self.tbw(life)?;
+        let (low, high) = self.lived.written_interval(life.terms.until)?;
+        Some((low * self.lived.corrected(), high * self.lived.corrected()))
+    }
+
+    /// Drive writes a day over the warranty of `life`, where it has a [`LifeOutcome::tbw`].
+    pub fn dwpd(&self, life: &Life) -> Option<f64> {
         let days = life.terms.warranty_years * YEAR_S / DAY_S;
-        self.corrected_bytes() / (life.setup.profile.capacity_bytes as f64 * days)
+        Some(self.tbw(life)? / (life.setup.profile.capacity_bytes as f64 * days))
     }
 }
 
@@ -43,8 +58,11 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "until": life.terms.until.to_string(),
         "ended": outcome.ended(),
         "capacity_bytes": life.setup.profile.capacity_bytes,
-        "tbw_bytes": lived.written_bytes(),
-        "tbw_corrected_bytes": outcome.corrected_bytes(),
+        "written_bytes": lived.written_bytes(),
+        "written_corrected_bytes": outcome.corrected_bytes(),
+        "tbw_bytes": outcome.tbw(life).map(|_| lived.written_bytes()),
+        "tbw_corrected_bytes": outcome.tbw(life),
+        "tbw_interval_bytes": outcome.tbw_interval(life).map(|(low, high)| [low, high]),
         "warranty_years": life.terms.warranty_years,
         "dwpd": outcome.dwpd(life),
         "drive_writes_a_day": life.terms.drive_writes_a_day,
@@ -61,6 +79,8 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "low_read_share": lived.low_read_share,
         "uncorrectable_bit_error_rate": last.lost.map(lost),
         "smart": smart(lived),
+        "memory_bytes": lived.memory_bytes,
+        "probe_job": life.terms.probe_job.as_ref().map(|job| job.input.title()),
         "stages": outcome.stages.iter().map(stage).collect::<Vec<_>>(),
         "over_life": lived.samples.iter().map(sample).collect::<Vec<_>>(),
         "worn": worn::json(&life.setup.profile, &last.blocks),
@@ -72,8 +92,8 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
 fn check(half: &Lived) -> Value {
     json!({
         "wear_rate": half.rate,
-        "tbw_bytes": half.written_bytes(),
-        "tbw_corrected_bytes": half.written_bytes() * half.corrected(),
+        "written_bytes": half.written_bytes(),
+        "written_corrected_bytes": half.written_bytes() * half.corrected(),
         "write_amplification": half.write_amplification,
     })
 }
@@ -94,7 +114,14 @@ fn wear(sample: &Sample) -> Value {
 }
 
 fn lost(rates: Rates) -> Value {
-    let of = |rate: Rate| json!({ "hard": rate.hard, "host": rate.host });
+    let of = |rate: Rate| {
+        json!({
+            "hard": rate.hard,
+            "host": rate.host,
+            "host_interval": [rate.interval.0, rate.interval.1],
+            "pages": rate.pages,
+        })
+    };
     json!({ "client": of(rates.client), "enterprise": of(rates.enterprise) })
 }
 
@@ -121,16 +148,22 @@ fn sample(sample: &Sample) -> Value {
 fn stage(stage: &Stage) -> Value {
     let mut value = sample(&stage.sample);
     value["share"] = stage.share.into();
-    value["reads"] = match stage.probe {
-        None => Value::Null,
-        Some(p) => json!({
-            "reads": p.reads,
-            "mean_ns": p.mean_ns,
-            "p99_ns": p.p99_ns,
-            "p99_9_ns": p.p999_ns,
-            "retries_mean": p.retries_mean,
-            "lost_share": p.lost_share,
-        }),
-    };
+    value["reads"] = stage.probe.map(probe).into();
+    value["reads_by_job"] = stage.by_job.map(probe).into();
     value
+}
+
+fn probe(p: Probe) -> Value {
+    json!({
+        "host_bytes": p.host_bytes,
+        "reads": p.reads,
+        "mean_ns": p.mean_ns,
+        "p99_ns": p.p99_ns,
+        "p99_9_ns": p.p999_ns,
+        "p99_99_ns": p.p9999_ns,
+        "p99_99_interval_ns": p.p9999_interval_ns.map(|(low, high)| [low, high]),
+        "retries_mean": p.retries_mean,
+        "lost_share": p.lost_share,
+        "written_bytes": p.written_bytes,
+    })
 }

@@ -5,10 +5,10 @@ use std::ops::Range;
 use firstread_core::{HostOp, Ns, Status};
 use firstread_drive::stats::{Wear, Written};
 use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
-use firstread_firmware::observe::Counters;
+use firstread_firmware::observe::{Counters, Owner};
 use firstread_firmware::policy::area::{AREAS, LOW};
 
-use super::bounds::{MOST_ENDURANCES, YEAR_S};
+use super::bounds::{MOST_BUFFERED, MOST_ENDURANCES, YEAR_S};
 use super::error::LifeError;
 use super::load::Load;
 use super::lost::Losses;
@@ -88,9 +88,11 @@ pub(super) fn live(
         end,
         requests: living.requests,
         write_amplification: living.amplification(),
+        levelling: living.levelling(&counters),
         moved: counters.slots_moved_by.map(|n| n as f64 / slots),
         low_read_share: low_read_share(&living.drive, &counters),
         smart,
+        memory_bytes: living.drive.memory_bytes(),
         samples: living.samples,
     })
 }
@@ -155,13 +157,14 @@ impl Living<'_> {
 
     /// Looks at the drive; whether its life has ended.
     fn looks(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<bool, Error> {
-        let blocks = self.drive.blocks();
-        let bad = self.drive.failed_blocks() as f64 / self.all_blocks();
+        let (factory, grown) = self.drive.bad_blocks();
+        let bad = (factory + grown) as f64 / self.all_blocks();
         let ended = match self.life.terms.until {
             Until::Bad(share) => bad >= share,
             Until::Lost(class) => {
-                let pe_cycles = blocks.iter().map(|(_, info)| info.pe_cycles);
-                let rate = |l: &mut Losses| l.rate(class, pe_cycles);
+                let in_use = self.drive.wear().filter(|(.., retired)| !retired);
+                let rate =
+                    |l: &mut Losses| l.rate(class, in_use.map(|(_, pe_cycles, _)| pe_cycles));
                 let rate = self.losses.as_mut().map(rate).transpose()?;
                 rate.is_some_and(|rate| rate.host > class.most)
             }
@@ -177,12 +180,12 @@ impl Living<'_> {
                 mean_pe_cycles,
             });
             let profile = &self.life.setup.profile;
+            let until = self.life.terms.until;
             let rated = profile
                 .chip
                 .mode(profile.mode)
                 .map_or(1, |m| m.endurance_pe_cycles);
             if mean_pe_cycles > MOST_ENDURANCES * f64::from(rated) {
-                let until = self.life.terms.until;
                 return Err(LifeError::Endless {
                     until,
                     mean_pe_cycles,
@@ -208,13 +211,31 @@ impl Living<'_> {
 
     fn all_blocks(&self) -> f64 {
         let geometry = &self.drive.profile().geometry;
-        f64::from(geometry.blocks_per_plane) * f64::from(geometry.dies())
+        f64::from(geometry.blocks_per_plane)
+            * f64::from(geometry.dies())
+            * f64::from(geometry.planes)
     }
 
-    fn amplification(&self) -> f64 {
+    fn amplification(&self) -> Option<f64> {
         let slot_bytes = self.drive.profile().geometry.slot_bytes;
         let counters = self.drive.counters().since(&self.before);
-        Written::of(&counters, slot_bytes).ratio().unwrap_or(1.0)
+        let written = Written::of(&counters, slot_bytes);
+        let buffered = self.drive.write_buffer_bytes() as f64;
+        let tells = written.host_bytes as f64 * MOST_BUFFERED > buffered;
+        written.ratio().filter(|_| tells)
+    }
+
+    /// Bytes that wear levelling programmed for each that the host wrote, with their part of parity.
+    fn levelling(&self, counters: &Counters) -> f64 {
+        let geometry = &self.drive.profile().geometry;
+        let dies = f64::from(geometry.dies());
+        let with_parity = match geometry.stripe_parity {
+            true => dies / (dies - 1.0),
+            false => 1.0,
+        };
+        let slots = counters.slots_moved_by[Owner::Wear as usize] as f64;
+        let bytes = slots * f64::from(geometry.slot_bytes) * with_parity;
+        bytes / counters.host_bytes_written.max(1) as f64
     }
 
     fn traffic(&self) -> Traffic {
@@ -236,7 +257,8 @@ impl Living<'_> {
             years,
             ..
         } = self.traffic();
-        let bad_blocks = self.drive.failed_blocks();
+        let (factory, grown) = self.drive.bad_blocks();
+        let bad_blocks = factory + grown;
         Sample {
             host_bytes: written_bytes,
             years,

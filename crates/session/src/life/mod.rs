@@ -30,11 +30,13 @@ use crate::error::Error;
 use crate::input::Input;
 use parts::mean_wear;
 
-pub use bounds::{DAY_S, MOST_APART, MOST_ENDURANCES, YEAR_S};
+pub use bounds::{DAY_S, MOST_APART, MOST_BUFFERED, MOST_ENDURANCES, YEAR_S};
 pub use error::LifeError;
 pub use json::json;
 pub use lost::{Rate, Rates};
-pub use parts::{AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, Sample, Stage, Terms};
+pub use parts::{
+    AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, ProbeJob, Sample, Stage, Terms,
+};
 pub use probe::Probe;
 pub use smart::Smart;
 pub use until::{Class, Until, UntilError, Years};
@@ -65,21 +67,25 @@ impl Life {
         };
         let mut stages = Vec::new();
         let all = lived.written_bytes();
+        let standard = probe::standard(self.terms.probe_requests)?;
         for (i, share) in STAGES.into_iter().enumerate() {
             let apart = |s: &Sample| (s.host_bytes - share * all).abs();
-            let near = |a: &&Sample, b: &&Sample| apart(a).total_cmp(&apart(b));
-            let sample = lived
-                .samples
-                .iter()
-                .min_by(near)
-                .expect("a life has a beginning");
-            let probe = match self.setup.interrupt.is_asked() {
-                true => None,
-                false => {
-                    progress(LifeProgress::Probes(i));
-                    probe::probe(&self.setup, self.terms.probe_requests, &sample.blocks)?
+            let near =
+                |a: &(usize, &Sample), b: &(usize, &Sample)| apart(a.1).total_cmp(&apart(b.1));
+            let samples = lived.samples.iter().enumerate();
+            let (at, sample) = samples.min_by(near).expect("a life has a beginning");
+            let until_then = &lived.samples[..=at];
+            let mut probed = |job: Option<&ProbeJob>| -> Result<Option<Probe>, Error> {
+                match job {
+                    Some(job) if !self.setup.interrupt.is_asked() => {
+                        progress(LifeProgress::Probes(i));
+                        probe::at_last(&self.setup, job, until_then)
+                    }
+                    _ => Ok(None),
                 }
             };
+            let probe = probed(standard.as_ref())?;
+            let by_job = probed(self.terms.probe_job.as_ref())?;
             stages.push(Stage {
                 share: if all > 0.0 {
                     sample.host_bytes / all
@@ -88,6 +94,7 @@ impl Life {
                 },
                 sample: sample.clone(),
                 probe,
+                by_job,
             });
         }
         Ok(LifeOutcome {
@@ -111,6 +118,9 @@ impl Life {
             && !workload.jobs.iter().any(JobSpec::writes)
         {
             return Err(LifeError::ReadOnlyLoad(workload.name.clone()));
+        }
+        if let Some(job) = &self.terms.probe_job {
+            probe::check(job)?;
         }
         let profile = &self.setup.profile;
         profile.clone().at_wear_rate(self.terms.wear_rate)?;

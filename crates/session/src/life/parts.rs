@@ -1,12 +1,15 @@
 //! What is asked of a life, and what comes of it.
 
-use firstread_drive::WornBlocks;
-use firstread_firmware::observe::{OWNERS, Owner};
+use std::sync::Arc;
+
+use firstread_drive::{Precondition, WornBlocks};
+use firstread_firmware::observe::OWNERS;
 
 use super::lost::Rates;
 use super::probe::Probe;
 use super::smart::Smart;
 use super::until::{Class, Until};
+use crate::input::Input;
 use crate::setup::Setup;
 
 /// A life that is asked for.
@@ -19,8 +22,18 @@ pub struct Life {
     pub terms: Terms,
 }
 
+/// A load by which reads are probed at the stages of a life. What it writes is written to the drive that is probed alone.
+#[derive(Clone, Debug)]
+pub struct ProbeJob {
+    pub input: Arc<Input>,
+    /// Requests that are measured.
+    pub requests: u64,
+    /// Overwrites that the drive has had before, besides its fill.
+    pub precondition: Precondition,
+}
+
 /// What is asked of a life, whatever drive lives it.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Terms {
     pub until: Until,
     /// Cycles that each simulated erase stands for.
@@ -29,8 +42,10 @@ pub struct Terms {
     pub warranty_years: f64,
     /// Drive writes a day of a load that has no times of its own.
     pub drive_writes_a_day: f64,
-    /// Requests of a probe; 0 for no probes.
+    /// Requests of a standard probe; 0 for none.
     pub probe_requests: u64,
+    /// What reads are probed by beside that.
+    pub probe_job: Option<ProbeJob>,
 }
 
 /// As `firstread life` has them where nothing else is said.
@@ -42,6 +57,7 @@ impl Default for Terms {
             warranty_years: 5.0,
             drive_writes_a_day: 1.0,
             probe_requests: 100_000,
+            probe_job: None,
         }
     }
 }
@@ -70,8 +86,8 @@ pub struct Sample {
     pub bad_blocks: u64,
     /// Superblocks that are retired.
     pub retired: u32,
-    /// Bytes programmed for each that the host wrote until then.
-    pub write_amplification: f64,
+    /// Bytes programmed for each that the host wrote until then; none while the write buffer holds a tenth of that or more.
+    pub write_amplification: Option<f64>,
     pub wear: Vec<AreaWear>,
     /// Uncorrectable bit error rates of data kept as the classes of JESD218 say, where cells have voltages.
     pub lost: Option<Rates>,
@@ -99,14 +115,18 @@ pub struct Lived {
     pub requests: u64,
     /// From its beginning to its end.
     pub samples: Vec<Sample>,
-    /// Bytes programmed for each that the host wrote.
-    pub write_amplification: f64,
+    /// Bytes programmed for each that the host wrote; none while the write buffer holds a tenth of that or more.
+    pub write_amplification: Option<f64>,
+    /// Bytes of these that wear levelling programmed, with their parity.
+    pub levelling: f64,
     /// Slots moved for each that the host wrote, by owner.
     pub moved: [f64; OWNERS],
     /// Share of the host's page reads that the low wearing area served; none without areas, or without reads.
     pub low_read_share: Option<f64>,
     /// What the drive says of itself at the end.
     pub smart: Smart,
+    /// Memory of the controller for map, write buffers and read cache.
+    pub memory_bytes: u64,
 }
 
 impl Lived {
@@ -120,15 +140,55 @@ impl Lived {
         self.last().host_bytes
     }
 
+    /// Whether wear ended the life, which was lived `until` then: what was written is what the drive can be written. Bytes and
+    /// years end a life whatever its wear.
+    pub fn is_worn_out(&self, until: Until) -> bool {
+        match self.end {
+            LifeEnd::Reached => matches!(until, Until::Lost(_) | Until::Bad(_)),
+            LifeEnd::Full | LifeEnd::WriteProtected => true,
+            LifeEnd::Interrupted => false,
+        }
+    }
+
+    /// The 95 % interval of what was written, by the pages that its end was told from; none where lost data did not end it.
+    pub fn written_interval(&self, until: Until) -> Option<(f64, f64)> {
+        let Until::Lost(class) = until else {
+            return None;
+        };
+        if self.end != LifeEnd::Reached {
+            return None;
+        }
+        let rate = |sample: &Sample| Some(sample.lost?.of(class)).filter(|rate| rate.host > 0.0);
+        let last = rate(self.last())?;
+        // How much more the host writes for each factor of e that the rate grows by, over the last tenth of the life.
+        let tenth = 0.9 * self.written_bytes();
+        let before = self.samples.iter().rev().find(|s| s.host_bytes <= tenth)?;
+        let grown = libm::log(last.host / rate(before)?.host);
+        let by_e = (self.written_bytes() - before.host_bytes) / grown;
+        if by_e <= 0.0 || !by_e.is_finite() {
+            return None;
+        }
+        let (low, high) = last.interval;
+        let sooner = by_e * libm::log(high / last.host);
+        let later = by_e * libm::log(last.host / low);
+        Some((
+            (self.written_bytes() - sooner).max(0.0),
+            self.written_bytes() + later,
+        ))
+    }
+
     /// Write amplification with wear levelling as often as at a wear rate of 1: its share divided by the rate.
-    pub fn corrected_amplification(&self) -> f64 {
-        let levelling = self.moved[Owner::Wear as usize];
-        self.write_amplification - levelling * (1.0 - 1.0 / f64::from(self.rate))
+    pub fn corrected_amplification(&self) -> Option<f64> {
+        let more = self.levelling * (1.0 - 1.0 / f64::from(self.rate));
+        self.write_amplification.map(|all| all - more)
     }
 
     /// How many more bytes the same wear takes with wear levelling as often as at a wear rate of 1.
     pub fn corrected(&self) -> f64 {
-        self.write_amplification / self.corrected_amplification()
+        match (self.write_amplification, self.corrected_amplification()) {
+            (Some(all), Some(corrected)) => all / corrected,
+            _ => 1.0,
+        }
     }
 }
 
@@ -150,8 +210,10 @@ pub struct Stage {
     /// Share of the bytes that the host writes in the whole life, as near as a sample is.
     pub share: f64,
     pub sample: Sample,
-    /// What its reads are like; none where no probes are asked for.
+    /// What its reads are like by the standard probe; none where that is not asked for.
     pub probe: Option<Probe>,
+    /// The same by the load that is asked for.
+    pub by_job: Option<Probe>,
 }
 
 /// What a life tells while it is under way.

@@ -1,65 +1,153 @@
 //! Reads of a timed drive that is worn as a life left it at a stage.
+//!
+//! The drive that is probed has the chip's whole blocks, whatever part of them the life had: its reads are of all layers of
+//! the stack. Its capacity grows in proportion, so its superblocks are as many and as full.
 
 use std::sync::Arc;
 
-use firstread_drive::{DriveError, Ended, StateError, WornBlocks};
+use firstread_drive::profile::DriveProfile;
+use firstread_drive::{DriveError, DriveState, Ended, Precondition, StateError, WornBlocks};
+use firstread_workload::job::JobSpec;
 
+use super::error::LifeError;
+use super::lost;
+use super::parts::{ProbeJob, Sample};
 use crate::error::Error;
 use crate::input::Input;
 use crate::setup::Setup;
 use crate::worn;
 
-/// The load of a probe: the latency of the drive itself.
+/// The load of a standard probe: the latency of the drive itself.
 const JOB: &str = "[probe]\nrw=randread\nbs=4k\niodepth=1\nnorandommap\nio_size=64t\n";
 
-/// Reads of 4 KiB, one at a time, all over a drive that was just filled and has then aged as the life says.
+/// Reads of a drive at a stage. A standard probe reads 4 KiB, one at a time, all over a drive that was just filled and has then
+/// aged as the life says.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probe {
+    /// Bytes that the host had written when the drive was worn so: less than at the stage where it could no longer be filled.
+    pub host_bytes: f64,
     pub reads: u64,
     pub mean_ns: f64,
     /// Latency that 99 % of reads do not exceed (ns).
     pub p99_ns: u64,
     /// The same for 99.9 %.
     pub p999_ns: u64,
+    /// The same for 99.99 %; none where fewer than 100 reads are beyond it.
+    pub p9999_ns: Option<u64>,
+    /// Its 95 % interval over other requests of the same load.
+    pub p9999_interval_ns: Option<(u64, u64)>,
     /// Retries of a page read on average.
     pub retries_mean: f64,
     /// Share of reads that ended without data.
     pub lost_share: f64,
+    /// Bytes that the probe itself has written, to the drive that is probed and to no other.
+    pub written_bytes: u64,
 }
 
-/// Probes the drive of `setup` by so many reads, with superblocks as worn as `blocks`. None where there are none, where
-/// so many blocks are bad at that wear that the drive cannot be filled, or where it was interrupted.
-pub(super) fn probe(
-    setup: &Setup,
-    requests: u64,
-    blocks: &WornBlocks,
-) -> Result<Option<Probe>, Error> {
-    if requests == 0 {
-        return Ok(None);
+/// Reads beyond a percentile below which it means little.
+const FEWEST_BEYOND: u64 = 100;
+
+/// The standard probe, by so many reads.
+pub(super) fn standard(requests: u64) -> Result<Option<ProbeJob>, Error> {
+    match requests {
+        0 => Ok(None),
+        requests => Ok(Some(ProbeJob {
+            input: Arc::new(Input::job_file("probe", JOB.into())?),
+            requests,
+            precondition: Precondition::None,
+        })),
     }
+}
+
+/// Whether `job` can probe: it reads something, as far as that is known before it runs.
+pub(super) fn check(job: &ProbeJob) -> Result<(), LifeError> {
+    let reads = |job: &JobSpec| job.reads();
+    match &*job.input {
+        Input::Jobs { workload, .. } if !workload.jobs.iter().any(reads) => {
+            Err(LifeError::ProbeReadsNothing(workload.name.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Probes the drive of `setup` by `job`, worn as at the last of `samples`; where so many blocks are bad by then that it cannot
+/// be filled, as at the last one at which it can. None where there is none, or where it was interrupted.
+pub(super) fn at_last(
+    setup: &Setup,
+    job: &ProbeJob,
+    samples: &[Sample],
+) -> Result<Option<Probe>, Error> {
+    for sample in samples.iter().rev() {
+        match at(setup, job, sample)? {
+            Probed::Reads(probe) => return Ok(Some(probe)),
+            Probed::CannotBeFilled => {}
+            Probed::Interrupted => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+enum Probed {
+    Reads(Probe),
+    /// So many blocks are bad.
+    CannotBeFilled,
+    Interrupted,
+}
+
+fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
     let mut setup = Setup {
-        input: Arc::new(Input::job_file("probe", JOB.into())?),
-        limit: Some(requests),
+        input: Arc::clone(&job.input),
+        limit: Some(job.requests),
         burn_in: None,
+        state: DriveState {
+            precondition: job.precondition,
+            ..setup.state
+        },
         ..setup.clone()
     };
-    worn::wear(&mut setup.profile, &mut setup.state, blocks.clone());
+    with_whole_blocks(&mut setup.profile);
+    let blocks: WornBlocks = sample.blocks.clone();
+    worn::wear(&mut setup.profile, &mut setup.state, blocks);
     let outcome = match setup.simulate() {
         Err(Error::Drive(DriveError::State(
-            StateError::BadBlocks { .. } | StateError::LowArea { .. },
-        ))) => return Ok(None),
+            StateError::BadBlocks { .. } | StateError::LowArea { .. } | StateError::Full { .. },
+        ))) => return Ok(Probed::CannotBeFilled),
+        Err(Error::Interrupted) => return Ok(Probed::Interrupted),
         outcome => outcome?,
     };
-    if outcome.stats.ended == Ended::Interrupted {
-        return Ok(None);
+    match outcome.stats.ended {
+        Ended::Interrupted => return Ok(Probed::Interrupted),
+        Ended::EndOfLife(_) => return Ok(Probed::CannotBeFilled),
+        _ => {}
     }
     let reads = &outcome.stats.all.read;
-    Ok(Some(Probe {
+    if reads.count() == 0 {
+        return Err(LifeError::ProbeReadsNothing(job.input.name().to_owned()).into());
+    }
+    let rare = reads.percentile(99.99);
+    Ok(Probed::Reads(Probe {
+        host_bytes: sample.host_bytes,
         reads: reads.count(),
         mean_ns: reads.mean_ns(),
         p99_ns: reads.percentile(99.0).ns,
         p999_ns: reads.percentile(99.9).ns,
+        p9999_ns: (rare.beyond >= FEWEST_BEYOND).then_some(rare.ns),
+        p9999_interval_ns: rare.interval_ns,
         retries_mean: outcome.retries().mean,
         lost_share: reads.lost_share(),
+        written_bytes: outcome.stats.counters.host_bytes_written,
     }))
+}
+
+/// The drive of `profile` has the whole blocks of its chip, and a capacity in proportion.
+pub(super) fn with_whole_blocks(profile: &mut DriveProfile) {
+    let have = profile.chip.wordlines() as u16;
+    let taken = profile.geometry.wordlines_per_block;
+    if !lost::has_rates(profile) || taken >= have {
+        return;
+    }
+    let slot_bytes = u64::from(profile.geometry.slot_bytes);
+    let slots = u128::from(profile.capacity_bytes / slot_bytes);
+    profile.capacity_bytes = (slots * u128::from(have) / u128::from(taken)) as u64 * slot_bytes;
+    profile.geometry.wordlines_per_block = have;
 }

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
 use firstread_drive::profile::Override;
-use firstread_drive::profile::drive::DriveProfile;
+use firstread_firmware::observe::Owner;
 
 use super::live::live;
-use super::lost::Losses;
 use super::*;
+use crate::input::TraceArgs;
 use crate::{Simulation, profile};
 
 /// 64 superblocks of 512 KiB.
@@ -51,73 +51,114 @@ fn lived(life: &Life, rate: u32) -> Lived {
     live(life, rate, &mut |_| {}).unwrap()
 }
 
-/// A drive with cells and parity over four dies.
-fn with_parity(scheme: &str) -> DriveProfile {
-    let set = set(&[
+/// Wear levelling is told in bytes: a write of half a slot has a slot moved, twice as many bytes as it wrote. What
+/// it programmed is no more than what all programs are.
+#[test]
+fn formula_levelling_is_told_in_bytes() {
+    let of = |kib: u32| {
+        let job = format!("[w]\nrw=randwrite\nbs={kib}k\nnorandommap\nsize=20%\n");
+        let mut life = life(&job, "bytes=400MB");
+        let coarse = set(&["geometry.mapping_unit=8 KiB", "wear.static.spread=4 P/E"]);
+        life.setup.profile = profile("bench-4g", &[set(SMALL), coarse].concat()).unwrap();
+        lived(&life, 1)
+    };
+    for (kib, slots_a_write) in [(4, 0.5), (8, 1.0), (64, 8.0)] {
+        let lived = of(kib);
+        let moved = lived.moved[Owner::Wear as usize];
+        assert!(moved > 0.0, "{kib}");
+        // `moved` is for each slot that a write touches, and a write of 64 KiB touches eight.
+        let bytes = moved * f64::max(slots_a_write, 1.0) / slots_a_write;
+        let levelling = lived.levelling;
+        // Writes that meet in the buffer touch their slot once.
+        assert!(
+            (levelling / bytes - 1.0).abs() < 0.01,
+            "{kib}: {levelling} {bytes}"
+        );
+        assert!(lived.levelling < lived.write_amplification.unwrap());
+    }
+}
+
+/// While the write buffer holds much of what was written, nothing is said of write amplification.
+#[test]
+fn formula_amplification_is_told_once_little_is_buffered() {
+    let of = |bytes: &str| lived(&life(WRITES, bytes), 1);
+    let short = of("bytes=200kB");
+    assert_eq!(short.write_amplification, None);
+    let long = of("bytes=100MB");
+    assert!(long.samples[0].write_amplification.is_none());
+    let told = long.samples.iter().filter_map(|s| s.write_amplification);
+    assert!(told.count() > 90 * long.samples.len() / 100);
+    assert!(long.write_amplification.unwrap() > 0.9);
+}
+
+/// The drive that is probed has whole blocks, and a capacity in proportion; one whose cells have no layers stays as it is.
+#[test]
+fn formula_a_probe_reads_whole_blocks() {
+    let small = [
         "geometry.channels=2",
         "geometry.chips_per_channel=1",
-        "geometry.dies_per_chip=2",
+        "geometry.dies_per_chip=1",
         "geometry.blocks_per_plane=64",
-        "geometry.wordlines_per_block=2",
-        "capacity=40 MiB",
-        scheme,
-    ]);
-    profile("dc-qlc-15t", &set).unwrap()
+        "geometry.wordlines_per_block=1",
+        "geometry.mapping_unit=16 KiB",
+        "capacity=12 MiB",
+    ];
+    let mut cells = profile("dc-qlc-15t", &set(&small)).unwrap();
+    probe::with_whole_blocks(&mut cells);
+    assert_eq!(cells.geometry.wordlines_per_block, 1408);
+    assert_eq!(cells.capacity_bytes, 1408 * (12 << 20));
+    let before = profile("bench-4g", &set(SMALL)).unwrap();
+    let mut constant = before.clone();
+    probe::with_whole_blocks(&mut constant);
+    assert_eq!(constant.geometry, before.geometry);
+    assert_eq!(constant.capacity_bytes, before.capacity_bytes);
 }
 
-/// A codeword is lost to the host where it fails and one of the stripe's other dies fails, too: of `n` dies there are
-/// `n - 1` others. Of `lost` codewords that fail by themselves, a share of `1 - (1 - lost)^(n - 1)`.
+/// Probes of lives on one wordline and on many tell the same latencies: those of the chip's block.
 #[test]
-fn formula_parity_saves_what_no_other_die_of_the_stripe_loses() {
-    let profile = with_parity("schemes.read_recovery=parity");
-    let others = i32::from(profile.geometry.dies()) - 1;
-    assert_eq!(others, 3);
-    let user_bits = f64::from(profile.geometry.codeword_bytes) * 8.0;
-    let mut losses = Losses::of(&profile, 1).unwrap().unwrap();
-    let without = with_parity("schemes.read_recovery=none");
-    let mut alone = Losses::of(&without, 1).unwrap().unwrap();
-    let mut told = 0;
-    for pe_cycles in (2_000..12_000).step_by(500) {
-        let worn = || std::iter::once(pe_cycles);
-        let rate = losses.rate(Class::CLIENT, worn()).unwrap();
-        let lost = rate.hard * user_bits;
-        let expected = lost * (1.0 - (1.0 - lost).powi(others));
-        if (1e-6..0.5).contains(&lost) {
-            told += 1;
-            let host = rate.host * user_bits;
-            assert!(
-                (host / expected - 1.0).abs() < 1e-6,
-                "{pe_cycles}: {host} for {expected}"
-            );
-        }
-        let rate = alone.rate(Class::CLIENT, worn()).unwrap();
-        assert_eq!(rate.host, rate.hard);
-        assert!(
-            (rate.hard * user_bits / lost - 1.0).abs() < 1e-9,
-            "{pe_cycles}"
-        );
-    }
-    assert!(told > 2, "{told} wears at which the share tells");
-}
-
-/// The mean over superblocks is that of each, and a curve between two points is straight in powers of ten.
-#[test]
-fn formula_the_rate_of_superblocks_is_the_mean_of_theirs() {
-    let profile = with_parity("schemes.read_recovery=none");
-    let mut losses = Losses::of(&profile, 1).unwrap().unwrap();
-    let rated = profile.chip.mode(profile.mode).unwrap().endurance_pe_cycles;
-    let step = rated / 40;
-    let mut of = |worn: &[u32]| {
-        let rate = losses.rate(Class::ENTERPRISE, worn.iter().copied());
-        rate.unwrap().hard
+fn formula_probes_do_not_hang_on_wordlines() {
+    let of = |wordlines: u32| {
+        let sets = [
+            "geometry.channels=2".to_owned(),
+            "geometry.chips_per_channel=1".into(),
+            "geometry.dies_per_chip=1".into(),
+            "geometry.blocks_per_plane=64".into(),
+            "geometry.mapping_unit=16 KiB".into(),
+            format!("geometry.wordlines_per_block={wordlines}"),
+            format!("capacity={} MiB", 12 * wordlines),
+        ];
+        let sets = sets.map(|text| Override::parse(&text).unwrap());
+        let simulation = Simulation {
+            set: sets.to_vec(),
+            ..Simulation::of(Input::job_file("load", WRITES.to_owned()).unwrap())
+        };
+        let setup = simulation.setup().unwrap();
+        let blocks = firstread_drive::WornBlocks {
+            pe_cycles: vec![2_400; 64],
+            retired: vec![false; 64],
+        };
+        let job = probe::standard(20_000).unwrap().unwrap();
+        probe::at_last(&setup, &job, &[sample_of(blocks)])
+            .unwrap()
+            .unwrap()
     };
-    let (low, high) = (of(&[60 * step]), of(&[61 * step]));
-    assert!(0.0 < low && low < high);
-    assert!((of(&[60 * step, 61 * step]) / ((low + high) / 2.0) - 1.0).abs() < 1e-12);
-    let part = f64::from(step / 3) / f64::from(step);
-    let between = low * libm::pow(high / low, part);
-    assert!((of(&[60 * step + step / 3]) / between - 1.0).abs() < 1e-9);
-    assert_eq!(of(&[]), 0.0);
+    let (one, many) = (of(1), of(8));
+    assert_eq!(one, many);
+    assert!(one.p999_ns > one.p99_ns, "{one:?}");
+}
+
+fn sample_of(blocks: firstread_drive::WornBlocks) -> Sample {
+    Sample {
+        host_bytes: 0.0,
+        years: 0.0,
+        bad_share: 0.0,
+        bad_blocks: 0,
+        retired: 0,
+        write_amplification: None,
+        wear: Vec::new(),
+        lost: None,
+        blocks,
+    }
 }
 
 /// However long a life is, its samples are as many bytes apart from one another: every other one goes where there are too
@@ -213,7 +254,7 @@ fn formula_lives_are_compared_by_what_their_end_leaves_open() {
             terms: Terms {
                 until: until.parse().unwrap(),
                 wear_rate: 4,
-                ..short.terms
+                ..short.terms.clone()
             },
             ..short.clone()
         };
@@ -252,37 +293,78 @@ fn sequence_jobs_of_a_life_take_turns() {
     assert_eq!(lengths, [pass, pass].concat());
 }
 
-/// A trace keeps its times: pass after pass begins where the one before has ended.
-#[test]
-fn formula_passes_of_a_trace_follow_one_another() {
+/// A load that is the trace `text`, of `name`, in a life with `a_day` drive writes a day; its requests from 500 ns on.
+fn times_of(name: &str, text: &str, columns: Option<&str>, a_day: f64) -> Vec<u64> {
     let mut asked = life(WRITES, "full");
-    asked.terms.drive_writes_a_day = 1e9;
-    let path = std::env::temp_dir().join(format!("firstread-life-{}.csv", std::process::id()));
-    let text = "1,W,0,4096,1000000\n1,W,4096,4096,3000000\n1,W,8192,4096,6000000\n";
+    asked.terms.drive_writes_a_day = a_day;
+    let name = format!("firstread-life-{name}-{}.csv", std::process::id());
+    let path = std::env::temp_dir().join(name);
     std::fs::write(&path, text).unwrap();
-    asked.setup.input = Arc::new(Input::open(path.to_str().unwrap()).unwrap());
+    let args = TraceArgs {
+        columns: columns.map(str::to_owned),
+        ..TraceArgs::default()
+    };
+    asked.setup.input = Arc::new(Input::open_as(path.to_str().unwrap(), &args).unwrap());
     let mut load = load::Load::new(&asked, firstread_core::Ns(500)).unwrap();
-    let times: Vec<u64> = (0..9).map(|_| load.next().unwrap().0.0).collect();
+    let times = (0..9).map(|_| load.next().unwrap().0.0 - 500).collect();
     let _ = std::fs::remove_file(&path);
-    let after = times.iter().map(|t| t - 500).collect::<Vec<_>>();
-    assert_eq!(after[1..3], [2_000_000_000, 5_000_000_000]);
-    assert_eq!(after[4..6], [7_000_000_000, 10_000_000_000]);
-    assert_eq!(after[7..9], [12_000_000_000, 15_000_000_000]);
+    times
 }
 
-/// Of three bytes moved by wear levelling in ten of flash, at a wear rate of four, three quarters are of the rate: a
-/// quarter of the cycles stands for all.
+/// A trace keeps its times, that of its first request at zero among them, however fast it writes: pass after pass begins where
+/// the one before has ended.
+#[test]
+fn formula_passes_of_a_trace_follow_one_another() {
+    let text = "1,W,0,4096,1000000\n1,W,4096,4096,3000000\n1,W,8192,4096,6000000\n";
+    for a_day in [1.0, 1e9] {
+        let passes = [0, 2, 5, 5, 7, 10, 10, 12, 15].map(|s| s * 1_000_000_000);
+        assert_eq!(times_of("times", text, None, a_day), passes, "{a_day}");
+    }
+}
+
+/// A trace that has no times is written as fast as is asked for.
+#[test]
+fn formula_a_trace_without_times_goes_by_drive_writes() {
+    let text = "W,0,13631488\nW,13631488,13631488\n";
+    let times = times_of("no-times", text, Some("op,offset:B,size:B"), 2.0);
+    // Half of 26 MiB each: a quarter of a day.
+    for (i, at) in times.iter().enumerate() {
+        let expected = 86_400e9 / 4.0 * i as f64;
+        assert!(
+            (*at as f64 - expected).abs() < 1e3 * i as f64 + 1.0,
+            "{i}: {at}"
+        );
+    }
+}
+
+/// Requests of a job with a rate come as its rate says, the first of them at zero.
+#[test]
+fn formula_a_job_with_a_rate_has_times_of_its_own() {
+    let mut life = life(
+        "[w]\nrw=write\nbs=64k\nrate_iops=10\nnumber_ios=3\n",
+        "full",
+    );
+    life.terms.drive_writes_a_day = 1e-3;
+    let mut load = load::Load::new(&life, firstread_core::Ns(500)).unwrap();
+    let times: Vec<u64> = (0..6).map(|_| load.next().unwrap().0.0 - 500).collect();
+    assert_eq!(times, [0, 1, 2, 2, 3, 4].map(|tenth| tenth * 100_000_000));
+}
+
+/// Of two bytes programmed for each of the host, 0.3 of wear levelling: at a wear rate of four three quarters of these are of
+/// the rate, since a quarter of the cycles stands for all.
 #[test]
 fn formula_corrected_amplification_takes_levelling_as_at_a_rate_of_one() {
     let mut lived = lived(&life(WRITES, "bytes=5MB"), 1);
-    lived.write_amplification = 2.0;
-    lived.moved = [0.5; firstread_firmware::observe::OWNERS];
-    lived.moved[firstread_firmware::observe::Owner::Wear as usize] = 0.3;
-    assert_eq!(lived.corrected_amplification(), 2.0);
+    lived.write_amplification = Some(2.0);
+    lived.levelling = 0.3;
+    assert_eq!(lived.corrected_amplification(), Some(2.0));
     assert_eq!(lived.corrected(), 1.0);
     lived.rate = 4;
-    assert!((lived.corrected_amplification() - 1.775).abs() < 1e-12);
+    let corrected = lived.corrected_amplification().unwrap();
+    assert!((corrected - 1.775).abs() < 1e-12);
     assert!((lived.corrected() - 2.0 / 1.775).abs() < 1e-12);
+    lived.write_amplification = None;
+    assert_eq!(lived.corrected(), 1.0);
     let last = lived.samples.last_mut().unwrap();
     let n = last.blocks.pe_cycles.len();
     last.blocks.retired = vec![false; n];

@@ -12,7 +12,7 @@ use firstread_drive::{EarlierFill, LastSuperblocks, Precondition, WornBlocks};
 
 use super::*;
 use crate::input::TraceArgs;
-use crate::life::Until;
+use crate::life::{ProbeJob, Until};
 use crate::setup::{self, Simulation};
 use firstread_drive::profile::Override;
 
@@ -231,6 +231,14 @@ fn formula_each_input_of_a_trace_makes_another_result() {
     assert_ne!(stand_in(None), stand_in(Some(2.0)));
 }
 
+fn by_job(requests: u64, text: &str) -> ProbeJob {
+    ProbeJob {
+        input: job(text).into(),
+        requests,
+        precondition: Precondition::None,
+    }
+}
+
 #[test]
 fn formula_each_term_of_a_life_makes_another_result() {
     let setup = of(job(JOB));
@@ -249,16 +257,32 @@ fn formula_each_term_of_a_life_makes_another_result() {
         ("warranty", |t| t.warranty_years = 3.0),
         ("drive writes a day", |t| t.drive_writes_a_day = 0.5),
         ("probe", |t| t.probe_requests += 1),
+        ("probe by a job", |t| t.probe_job = Some(by_job(1, JOB))),
     ];
     let of_change = |(_, change): &&Change| {
-        let mut changed = terms;
+        let mut changed = terms.clone();
         change(&mut changed);
         key(&terms) == key(&changed)
     };
     assert_eq!(names(changes, of_change), [""; 0], "the same result");
+    let probed = |job: ProbeJob| {
+        key(&Terms {
+            probe_job: Some(job),
+            ..terms.clone()
+        })
+    };
+    let other = JOB.replace("4k", "8k");
+    assert_ne!(other, JOB);
+    assert_ne!(probed(by_job(1, JOB)), probed(by_job(2, JOB)));
+    assert_ne!(probed(by_job(1, JOB)), probed(by_job(1, &other)));
+    let overwritten = ProbeJob {
+        precondition: Precondition::Random,
+        ..by_job(1, JOB)
+    };
+    assert_ne!(probed(by_job(1, JOB)), probed(overwritten));
     let [a, b] = [1e12, 1e12 + 1.0].map(|bytes| Terms {
         until: Until::Bytes(bytes),
-        ..terms
+        ..terms.clone()
     });
     assert_ne!(key(&a), key(&b), "a byte more");
 }

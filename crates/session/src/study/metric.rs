@@ -215,13 +215,14 @@ metrics! {
     /// Metrics of lives. Wear is that of superblocks in use at the end of the life; the low and the high area are those that
     /// wear apart; reads when new, half-way and at the end are probes of 4 KiB.
     LIVES of OfLife:
-    "tbw_tb", "TBW (TB)", |_, o| Some(o.lived.written_bytes() / 1e12);
-    "tbw_corrected_tb", "TBW, corrected (TB)", |_, o| Some(o.corrected_bytes() / 1e12);
-    "drive_writes", "TBW, corrected (capacities)", |l, o| Some(o.corrected_bytes() / l.setup.profile.capacity_bytes as f64);
-    "dwpd", "Drive writes a day (warranty)", |l, o| Some(o.dwpd(l));
+    "written_tb", "Written by the host (TB)", |_, o| Some(o.lived.written_bytes() / 1e12);
+    "tbw_tb", "TBW (TB)", |l, o| o.tbw(l).map(|_| o.lived.written_bytes() / 1e12);
+    "tbw_corrected_tb", "TBW, corrected (TB)", |l, o| Some(o.tbw(l)? / 1e12);
+    "drive_writes", "TBW, corrected (capacities)", |l, o| Some(o.tbw(l)? / l.setup.profile.capacity_bytes as f64);
+    "dwpd", "Drive writes a day (warranty)", |l, o| o.dwpd(l);
     "life_years", "Years until the end", |_, o| Some(o.lived.last().years);
-    "life_write_amplification", "Write amplification (life)", |_, o| Some(o.lived.write_amplification);
-    "life_write_amplification_corrected", "Write amplification, corrected", |_, o| Some(o.lived.corrected_amplification());
+    "life_write_amplification", "Write amplification (life)", |_, o| o.lived.write_amplification;
+    "life_write_amplification_corrected", "Write amplification, corrected", |_, o| o.lived.corrected_amplification();
     "gc_moved_per_written", "Cleaned per unit written", |_, o| moved_in_life(o, Owner::Gc);
     "wear_moved_per_written", "Leveled per unit written", |_, o| moved_in_life(o, Owner::Wear);
     "conversion_moved_per_written", "Converted per unit written", |_, o| moved_in_life(o, Owner::Convert);

@@ -255,7 +255,7 @@ fn of_life(point: matrix::Point, terms: Terms) -> Result<matrix::Point, Error> {
         terms,
     };
     life.check().map_err(|e| Error::from(e).of(&point.label))?;
-    Ok(point.of_life(terms))
+    Ok(point.of_life(life.terms))
 }
 
 /// All that a variant changes of its drive's profile.

@@ -281,6 +281,7 @@ impl LifeTerms {
             warranty_years: self.warranty.0,
             drive_writes_a_day: self.drive_writes_a_day,
             probe_requests: self.probe.of(quick),
+            probe_job: None,
         }
     }
 }

@@ -139,8 +139,9 @@ fn model_a_superblock_is_converted_for_pages_enough() {
     );
 }
 
-/// Reads of QLC superblocks in parts of a long load on a drive that is worn and aged, as shares of the reads of the part. No read
-/// is lost.
+/// Reads of QLC superblocks in parts of a long load on a drive that is worn and aged, as shares of the reads of the part. Hardly
+/// a read is lost: at that age 0 to 6 of 100,000 over eight drives, and 0 to 2 without disturb; without a limit of reads it is
+/// one of fifty after 0.8 million.
 fn shares_of_qlc(name: &str, set: &[&str], parts: u64, reads: u64) -> Vec<f64> {
     let state = DriveState {
         temperature_c: 40.0,
@@ -149,7 +150,8 @@ fn shares_of_qlc(name: &str, set: &[&str], parts: u64, reads: u64) -> Vec<f64> {
     let mut drive = drive(profile(name, set), &state, 1);
     let shares = (0..parts).map(|part| {
         let stats = hot_reads(&mut drive, "1.2", reads, 1);
-        assert_eq!(stats.all.read.lost(), 0, "in part {part}");
+        let lost = stats.all.read.lost();
+        assert!(lost * 10_000 <= reads, "{lost} lost in part {part}");
         let by_mode = &stats.counters.page_reads_by_mode;
         let all: u64 = by_mode.iter().sum();
         println!(

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstread_core::flash::OpClass;
 use firstread_core::{
-    Buf, CellMode, CommandId, CycleDamage, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
-    HostCommand, HostOp, Layout, Levels, Ns, PageAddr, Ports, Ppa, SenseMode, SenseTiming, Stream,
-    StripeOrder, SuperblockId, Tag,
+    BlockId, Buf, CellMode, CommandId, CycleDamage, DieId, FlashEvent, FlashKind, FlashOp,
+    Geometry, HostCommand, HostOp, Layout, Levels, Ns, PageAddr, Ports, Ppa, SenseMode,
+    SenseTiming, Stream, StripeOrder, SuperblockId, Tag,
 };
 
 use firstread_nand::chip::FailureProfile;
@@ -20,7 +20,7 @@ fn geometry(stripe: StripeOrder) -> Geometry {
         chips_per_channel: 1,
         dies_per_chip: 1,
         planes: 2,
-        blocks_per_plane: 4,
+        blocks_per_plane: 400,
         wordlines_per_block: 4,
         page_bytes: 8192,
         slot_bytes: 4096,
@@ -33,6 +33,7 @@ fn geometry(stripe: StripeOrder) -> Geometry {
 fn read_of(at: PageAddr, cell_mode: CellMode, buf: Buf) -> FlashKind {
     FlashKind::Read {
         block: at.block,
+        on: BlockId(at.block.0),
         wordline: at.wordline,
         page: at.page,
         cell_mode,
@@ -64,20 +65,34 @@ struct Plain {
     failures: Failures,
     failed: BTreeSet<(SuperblockId, DieId)>,
     failed_ever: u64,
+    /// The spare that each superblock has on a die.
+    spares: BTreeMap<(SuperblockId, DieId), BlockId>,
+    spares_used: u32,
 }
 
 impl Plain {
     fn note(&mut self, block: SuperblockId, die: DieId, ok: bool) {
-        self.failed_ever += u64::from(!ok && self.failed.insert((block, die)));
+        if !ok && self.failed.insert((block, die)) {
+            self.failed_ever += u64::from(self.failures.failed_planes(block, die));
+        }
+    }
+
+    fn on(&self, block: SuperblockId, die: DieId) -> BlockId {
+        let spare = self.spares.get(&(block, die)).copied();
+        spare.unwrap_or(BlockId(block.0))
     }
 
     /// Superblock `block` is erased into `to`; whether that verifies on each die.
     fn erase(&mut self, block: SuperblockId, to: CellMode, dies: u16) -> Vec<bool> {
         let from = std::mem::replace(&mut self.modes[block.0 as usize], to);
+        let on = self.on(block, DieId(0));
+        self.failures.joins(block, DieId(0), on);
         self.failures.cycled(block, from, to);
         self.pages.retain(|ppa, _| ppa.block() != block);
         let erase = |die| {
-            let ok = !self.failures.erase_fails(block, DieId(die));
+            let on = self.on(block, DieId(die));
+            self.failures.joins(block, DieId(die), on);
+            let ok = !self.failures.erase_fails(block, DieId(die), true);
             self.note(block, DieId(die), ok);
             ok
         };
@@ -94,6 +109,7 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
         grown_bad: 0.9,
         shape: 3.0,
         erase_share: 0.5,
+        cell_correlation: 0.0,
     };
     // A cycle of SLC is worth little of one of QLC.
     let damage = CycleDamage::new([100, 400, 600, 1000]);
@@ -117,10 +133,12 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
             failures: of_blocks,
             failed: BTreeSet::new(),
             failed_ever: 0,
+            spares: BTreeMap::new(),
+            spares_used: 0,
         };
         for block in (0..4).map(SuperblockId) {
-            flash.failures.make(block, 0, |_| {});
-            plain.failures.make(block, 0, |_| {});
+            flash.failures.make(block, 0, |_, _| {});
+            plain.failures.make(block, 0, |_, _| {});
         }
         let s = Stream::new(seed).named("instant flash");
         let mut written = 0u64;
@@ -131,7 +149,15 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
             let to = modes[draw.at(1).below(3) as usize];
             let dies = geometry.dies();
             for (die, ok) in (0..).map(DieId).zip(plain.erase(block, to, dies)) {
-                flash.issue(op(die, FlashKind::Erase { block, mode: to }));
+                let on = plain.on(block, die);
+                flash.issue(op(
+                    die,
+                    FlashKind::Erase {
+                        block,
+                        on,
+                        mode: to,
+                    },
+                ));
                 let event = flash.next_event().map(|(event, _)| event);
                 assert_eq!(
                     event,
@@ -139,7 +165,7 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                     "{case}"
                 );
             }
-            for wordline in 0..draw.at(2).below(5) as u16 {
+            for wordline in 0..1 + draw.at(2).below(4) as u16 {
                 let mut command = HostCommand {
                     id: CommandId(0),
                     op: HostOp::Write,
@@ -153,16 +179,17 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                 flash.submitted(&command);
                 flash.data_in(CommandId(0), 0, slots, Buf(0));
                 for die in (0..dies).map(DieId) {
-                    let buf = Buf(0);
+                    let (buf, on) = (Buf(0), plain.on(block, die));
                     flash.issue(op(
                         die,
                         FlashKind::Program {
                             block,
+                            on,
                             wordline,
                             buf,
                         },
                     ));
-                    let ok = !plain.failures.program_fails(block, die, wordline);
+                    let ok = !plain.failures.program_fails(block, die, on, wordline);
                     plain.note(block, die, ok);
                     let event = flash.next_event().map(|(event, _)| event);
                     let expected = FlashEvent::Programmed { tag: Tag(3), ok };
@@ -172,7 +199,8 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                 for slot in first..first + slots {
                     let ppa = Ppa::new(block, slot);
                     let (at, _) = layout.mp_page_of(ppa, to);
-                    let ok = !plain.failures.program_fails(block, at.die, wordline);
+                    let on = plain.on(block, at.die);
+                    let ok = !plain.failures.program_fails(block, at.die, on, wordline);
                     if ok {
                         plain.pages.insert(ppa, written + u64::from(slot - first));
                     }
@@ -208,8 +236,9 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                 if plain.failed.contains(&(block, die)) {
                     failures += 1;
                     if draw.at(4).below(2) == 0 {
-                        flash.replace(die, block);
-                        plain.failures.replace(block, die);
+                        let spare = BlockId(4 + plain.spares_used);
+                        plain.spares_used += 1;
+                        plain.spares.insert((block, die), spare);
                         plain.failed.remove(&(block, die));
                         replaced += 1;
                     } else {
@@ -217,7 +246,11 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                     }
                 }
             }
-            assert_eq!(flash.failed_blocks(), plain.failed_ever, "{case}");
+            assert_eq!(
+                u64::from(flash.bad_planes().grown),
+                plain.failed_ever,
+                "{case}"
+            );
         }
     }
     let found = [failures, replaced, again];
@@ -234,6 +267,7 @@ fn model_the_clock_never_goes_back() {
         grown_bad: 0.0,
         shape: 1.0,
         erase_share: 0.0,
+        cell_correlation: 0.0,
     };
     let failures = Failures::new(law, [1; 4], of_drive, &geometry, 1);
     let mut flash = InstantFlash::new(geometry, CellMode::Qlc, 8, failures);

@@ -96,6 +96,17 @@ record! {
     }
 }
 
+/// What a trim may trim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TrimScope {
+    /// What the host asks for.
+    Asked,
+    /// The whole region from this page on: the rest of it holds no data.
+    Region(u64),
+    /// Nothing: the journal has no room for so many pages. The pages that are passed over.
+    Nothing(u64),
+}
+
 /// New state of a logical page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mapping {
@@ -265,6 +276,26 @@ impl<M: Arena> Map<M> {
         self.alone += 1;
         self.changes_journal(lpn);
         value
+    }
+
+    /// What a trim from `first` to `end`, within one region, may trim where the journal is nearly full.
+    #[cold]
+    pub(crate) fn scope_of_trim(&self, first: u64, end: u64, most: u64) -> TrimScope {
+        let region = first / REGION_PAGES * REGION_PAGES;
+        let region_end = (region + REGION_PAGES).min(self.capacity);
+        let holds_nothing = |from: u64, to: u64| {
+            let mut pages = (from..to).map(Lpn);
+            pages.all(|lpn| self.mapping_of(lpn) == Mapping::Trimmed)
+        };
+        if holds_nothing(region, first) && holds_nothing(end, region_end) {
+            return TrimScope::Region(region);
+        }
+        let is_new = |lpn: &u64| !matches!(self.overlay.get(*lpn), TRIMMED | LOST);
+        let new = (first..end).filter(is_new).count() as u64;
+        match self.alone + new > most {
+            true => TrimScope::Nothing(end - first),
+            false => TrimScope::Asked,
+        }
     }
 
     /// The journal of the region of `lpn` changes.

@@ -3,7 +3,7 @@
 use firstread_core::{Arena, Lpn, Ppa};
 
 use super::directory::Directory;
-use super::{Map, Mapping};
+use super::{Map, Mapping, TrimScope};
 use crate::format::Cursor;
 
 /// The map of host pages, and the directory of map pages.
@@ -56,13 +56,15 @@ impl<M: Arena> Table<M> {
         }
     }
 
-    /// Whether a trim of `first` and the pages after it, up to `end` or the end of their region, would leave more than `most`
-    /// pages in the journal. Returns their number.
+    /// What is trimmed where a host trims from `first` to `end`, or to the end of the region, and the journal may have `most`
+    /// pages that were trimmed alone.
     #[inline]
-    pub(crate) fn refuses_trim(&self, first: u64, end: u64, most: u64) -> Option<u64> {
+    pub(crate) fn scope_of_trim(&self, first: u64, end: u64, most: u64) -> TrimScope {
         let pages = self.map.journal_pages_of_trim(first, end);
-        let is_full = self.map.journal_pages() + pages > most;
-        (pages > 0 && is_full && !self.directory.is_on()).then_some(pages)
+        match self.map.journal_pages() + pages > most && pages > 0 && !self.directory.is_on() {
+            true => self.map.scope_of_trim(first, first + pages, most),
+            false => TrimScope::Asked,
+        }
     }
 
     /// Regions whose journal is kept as it changes: none if the map lies on flash.

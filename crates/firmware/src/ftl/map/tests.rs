@@ -338,6 +338,30 @@ fn model_the_journal_counts_pages_trimmed_alone() {
     }
 }
 
+/// Where the journal is nearly full, pages that it has already cost nothing, a region whose last data are trimmed is trimmed
+/// whole, and what is lost is not forgotten by that.
+#[test]
+fn formula_a_trim_finds_room_in_a_full_journal() {
+    let mut map = Map::new(2 * REGION_PAGES, 40, 300, Filled::new(1 << 20, 0));
+    for lpn in 0..8 {
+        map.set(Lpn(lpn), Mapping::At(Ppa::new(SuperblockId(1), lpn as u32)));
+    }
+    let asked = |map: &Map<Filled>, most| map.scope_of_trim(0, 4, most);
+    assert_eq!(asked(&map, 3), TrimScope::Nothing(4));
+    assert_eq!(asked(&map, 4), TrimScope::Asked);
+    map.trim(2, 4, 1, |_, _| {});
+    assert_eq!(asked(&map, 3), TrimScope::Nothing(4));
+    assert_eq!(asked(&map, 4), TrimScope::Asked, "two of four are new");
+    map.trim(4, 8, 1, |_, _| {});
+    assert_eq!(
+        asked(&map, 0),
+        TrimScope::Region(0),
+        "the rest holds nothing"
+    );
+    map.set(Lpn(9), Mapping::Lost);
+    assert_eq!(asked(&map, 0), TrimScope::Nothing(4));
+}
+
 #[derive(Debug)]
 struct Filled(std::vec::Vec<u8>);
 

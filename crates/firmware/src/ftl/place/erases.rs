@@ -17,8 +17,6 @@ struct Erase {
     block: SuperblockId,
     /// Dies that have not erased their part yet.
     dies_left: u16,
-    /// Whether the erase has failed on a die.
-    failed: bool,
 }
 
 /// Why a superblock is erased.
@@ -97,7 +95,6 @@ impl Erases {
         self.under_way[place] = Some(Erase {
             block,
             dies_left: dies,
-            failed: false,
         });
         self.number += 1;
     }
@@ -109,19 +106,23 @@ impl Erases {
         }
     }
 
-    /// A die has finished its part of `block`. If it was the last one, returns whether a die has failed.
-    pub(super) fn die_ended(&mut self, block: SuperblockId, ok: bool) -> Option<bool> {
+    /// Whether one die alone has to erase its part of `block` still.
+    pub(super) fn is_last(&self, block: SuperblockId) -> bool {
+        let mut under_way = self.under_way.iter().flatten();
+        under_way.any(|erase| erase.block == block && erase.dies_left == 1)
+    }
+
+    /// A die has finished its part of `block`. Returns whether it was the last one.
+    pub(super) fn die_ended(&mut self, block: SuperblockId) -> bool {
         let of_block = |erase: &&mut Option<Erase>| erase.is_some_and(|e| e.block == block);
-        let slot = self.under_way.iter_mut().find(of_block)?;
-        let erase = slot.as_mut()?;
-        erase.dies_left -= 1;
-        erase.failed |= !ok;
-        let (left, failed) = (erase.dies_left, erase.failed);
-        (left == 0).then(|| {
-            *slot = None;
-            self.number -= 1;
-            failed
-        })
+        let slot = self.under_way.iter_mut().find(of_block);
+        let Some((slot, erase)) = slot.and_then(|slot| slot.map(|erase| (slot, erase))) else {
+            return false;
+        };
+        let dies_left = erase.dies_left - 1;
+        *slot = (dies_left > 0).then_some(Erase { dies_left, ..erase });
+        self.number -= u8::from(dies_left == 0);
+        dies_left == 0
     }
 }
 
@@ -129,7 +130,6 @@ record! {
     of values Erase as "erase" {
         block: "superblock",
         dies_left ["dies"]: "dies that have not erased their part",
-        failed: "whether the erase has failed on a die",
     }
 }
 

@@ -17,7 +17,7 @@
 //! - `regions`: which superblocks a stream opens in each region. `region_state`: what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
-mod bad;
+mod assembly;
 mod buffer;
 mod copies;
 mod erases;
@@ -48,7 +48,7 @@ use crate::observe::{
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::shared::{Out, Shared};
-use bad::BadBlocks;
+use assembly::BadBlocks;
 pub(crate) use buffer::Program;
 use buffer::{Allocated, Due, NoSlot, WriteBuffer};
 pub(crate) use erases::Erased;
@@ -57,6 +57,7 @@ pub(crate) use pools::Pools;
 use region_state::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
+pub(crate) use space::DieErased;
 pub use space::RESERVE;
 pub(crate) use space::Space;
 pub use streams::MOST_STREAMS;

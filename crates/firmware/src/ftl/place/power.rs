@@ -130,6 +130,7 @@ impl Placement {
         let geometry = shared.config.geometry;
         let slots_of = |mode: CellMode| geometry.slots_per_superblock(mode);
         self.space.recount(&mut shared.blocks, slots_of);
+        self.bad.recount(&shared.blocks);
     }
 
     /// Whether what was loaded names only superblocks, dies, streams and slots that the drive has.
@@ -146,6 +147,7 @@ impl Placement {
             && self.rewrites.is_sound()
             && (0..self.rewrites.len()).all(|i| has_slot(self.rewrites.at(i)))
             && self.bad.failed().all(is_failed)
+            && shared.blocks.is_assembled()
             && self.space.erases.is_sound(blocks, dies)
             && self.relocation.is_sound(blocks)
             && self.space.is_sound()

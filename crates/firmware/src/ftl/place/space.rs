@@ -13,7 +13,7 @@ use crate::observe::{
 };
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
-use crate::shared::{Out, Shared};
+use crate::shared::Shared;
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
@@ -202,15 +202,10 @@ impl Placement {
 
     /// A superblock with a failed program has been emptied: replaces its failed blocks, or retires it if a
     /// die has no spare left. Returns whether the superblock can be used again.
-    pub(crate) fn repair_or_retire(
-        &mut self,
-        block: SuperblockId,
-        shared: &mut Shared,
-        ports: &mut impl Out,
-    ) -> bool {
+    pub(crate) fn repair_or_retire(&mut self, block: SuperblockId, shared: &mut Shared) -> bool {
         self.space.failed -= 1;
         self.keep_rewrites_of(block);
-        let mended = self.repair(block, shared, ports);
+        let mended = self.repair(block, shared);
         if !mended {
             self.retire(block, shared);
         }
@@ -332,16 +327,22 @@ impl Placement {
         info.valid_slots = pages;
     }
 
-    /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
-    /// blocks, the last ones, are retired. Their good blocks replace the bad blocks of other superblocks.
-    /// False if the remaining superblocks do not hold the capacity.
-    pub(crate) fn set_bad_blocks(&mut self, of_dies: &[u32], shared: &mut Shared) -> bool {
-        let worst = of_dies.iter().copied().max().unwrap_or(0);
+    /// A new drive has the bad blocks `bad`, which name superblock and die. As many superblocks as the worst die has of
+    /// them, `retired` at least, the last ones, are retired, and their good blocks replace the bad blocks of other
+    /// superblocks. Returns the number of retired superblocks; none if the rest does not hold the capacity.
+    pub(crate) fn set_bad_blocks(
+        &mut self,
+        bad: &[(SuperblockId, DieId)],
+        retired: u32,
+        shared: &mut Shared,
+    ) -> Option<u32> {
+        let dies = shared.config.geometry.dies();
+        let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
+        let worst = (0..dies).map(of_die).max().unwrap_or(0).max(retired);
         let last = shared.blocks.len();
         if worst > last {
-            return false;
+            return None;
         }
-        self.bad.of_factory(of_dies, worst);
         for block in (last - worst..last).map(SuperblockId) {
             let info = shared.blocks.info_mut(block);
             info.usage = SuperblockUse::Bad;
@@ -349,20 +350,23 @@ impl Placement {
             self.space.drop_free(pool, shared.slots_of(mode));
             shared.counters.retired += 1;
         }
-        shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
-        self.space.holds_capacity()
+        let replaced = self.bad.of_factory(bad, &mut shared.blocks);
+        shared.counters.replaced += u64::from(replaced);
+        self.space.holds_capacity().then_some(worst)
+    }
+
+    /// Whether the spares are those of the table `blocks`.
+    pub(crate) fn bad_blocks_agree(&self, blocks: &SuperblockTable) -> bool {
+        self.bad.agrees(blocks)
     }
 
     /// Replaces the failed blocks of empty superblock `block`. False if a die has no spare left.
-    fn repair(&mut self, block: SuperblockId, shared: &mut Shared, ports: &mut impl Out) -> bool {
+    fn repair(&mut self, block: SuperblockId, shared: &mut Shared) -> bool {
         if !self.bad.can_repair(block) {
             return false;
         }
-        let counters = &mut shared.counters;
-        self.bad.repair(block, |die| {
-            counters.replaced += 1;
-            ports.replace(die, block);
-        });
+        let replaced = self.bad.repair(block, &mut shared.blocks);
+        shared.counters.replaced += u64::from(replaced);
         shared.blocks.info_mut(block).failed = false;
         true
     }
@@ -375,7 +379,7 @@ impl Placement {
         info.evacuating = false;
         shared.counters.retired += 1;
         shared.changed_capacity(true);
-        self.bad.retire(block);
+        self.bad.retire(block, &mut shared.blocks);
         self.space.retired(slots);
     }
 
@@ -425,26 +429,31 @@ impl Placement {
         shared.push_change(now, Purpose::Erase { mode }, at);
     }
 
-    /// One die has finished its part of a superblock erase, under `job`. Returns the superblock if it was the
-    /// last die: it is free, or retired.
-    pub(crate) fn die_erased(
-        &mut self,
-        job: u32,
-        ok: bool,
-        shared: &mut Shared,
-        ports: &mut impl Out,
-    ) -> Option<SuperblockId> {
-        let at = shared.schedule.change_ended(job, &mut shared.jobs);
+    /// One die has finished its part of a superblock erase, under `job`. If its block has failed and a spare takes its
+    /// place, that is erased next.
+    pub(crate) fn die_erased(&mut self, job: u32, ok: bool, shared: &mut Shared) -> DieErased {
+        let PageAddr { block, die, .. } = shared.schedule.change_ended(job, &mut shared.jobs);
         if !ok {
-            self.bad.note(at.block, at.die);
+            self.bad.note(block, die);
         }
-        let block = at.block;
-        let failed = self.space.erases.die_ended(block, ok)?;
+        // A block that has failed before may get a spare too: one that another superblock has left meanwhile.
+        let replaced = match self.space.erases.is_last(block) {
+            true => self.bad.replace_any(block, &mut shared.blocks),
+            false if ok => None,
+            false => self.bad.replace(block, die, &mut shared.blocks),
+        };
+        if let Some(die) = replaced {
+            shared.counters.replaced += 1;
+            return DieErased::Again(block, die);
+        }
+        if !self.space.erases.die_ended(block) {
+            return DieErased::Others;
+        }
         let info = shared.count_erase(block);
         info.reads = 0;
         info.closed = None;
         info.stripe_broken = false;
-        if failed && !self.repair(block, shared, ports) {
+        if self.bad.has_failed(block) {
             self.retire(block, shared);
         } else {
             let info = shared.blocks.info_mut(block);
@@ -453,8 +462,19 @@ impl Placement {
             self.space.pools.put_back(info.pool, slots);
         }
         self.look_at_regions(shared);
-        Some(block)
+        DieErased::All(block)
     }
+}
+
+/// What an erase on one die leaves to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DieErased {
+    /// Other dies have still to erase their parts.
+    Others,
+    /// The die has another block in the superblock now, which is to be erased.
+    Again(SuperblockId, DieId),
+    /// It was the last die: the superblock is free, or retired.
+    All(SuperblockId),
 }
 
 record! {
@@ -480,11 +500,11 @@ record! {
 
 #[cfg(test)]
 mod tests {
-    use firstread_core::{CellMode, SuperblockId};
+    use firstread_core::{BlockId, CellMode, DieId, Ns, SuperblockId};
 
-    use super::{Erased, Erases, Space};
-    use crate::ftl::tests::{SLOTS, drive, drive_of, fill, geometry, setup};
-    use crate::observe::PoolId;
+    use super::{DieErased, Erased, Erases, Space};
+    use crate::ftl::tests::{SLOTS, Silent, drive, drive_of, fill, geometry, setup};
+    use crate::observe::{PoolId, SuperblockUse};
 
     /// A free superblock that is retired takes its slots from what is free and from what there is.
     #[test]
@@ -538,5 +558,53 @@ mod tests {
             space.retired(SLOTS);
         }
         assert!(!space.holds_capacity() && space.read_only);
+    }
+
+    /// A superblock whose erase has failed on a die without a spare gets the spare that another superblock leaves meanwhile, and
+    /// is free only once that is erased. Without one it is retired.
+    #[test]
+    fn sequence_a_spare_that_comes_late_is_erased_too() {
+        for comes in [true, false] {
+            let mut drive = drive(12, 256, 0);
+            let (erased, other) = (SuperblockId(3), SuperblockId(5));
+            let mut ports = Silent::default();
+            let store = &mut drive.lower.store;
+            let (place, shared) = (&mut store.place, &mut store.shared);
+            place.take_free(erased, shared);
+            place.begin_erase(
+                erased,
+                CellMode::Slc,
+                Erased::Free,
+                &mut store.table,
+                shared,
+            );
+            let mut jobs = [0, 1].map(|die| {
+                place.push_erase(Ns::ZERO, erased, DieId(die), shared);
+                shared.start_die(Ns::ZERO, DieId(die), &mut store.read, &mut ports);
+                ports.issued.last().expect("an erase is issued").tag.0
+            });
+            assert_eq!(place.die_erased(jobs[0], false, shared), DieErased::Others);
+            if comes {
+                place.take_free(other, shared);
+                place.retire(other, shared);
+            }
+            let ended = place.die_erased(jobs[1], true, shared);
+            if !comes {
+                assert_eq!(ended, DieErased::All(erased));
+                assert_eq!(shared.blocks.info(erased).usage, SuperblockUse::Bad);
+                continue;
+            }
+            assert_eq!(ended, DieErased::Again(erased, DieId(0)));
+            assert_eq!(shared.blocks.block_of(erased, DieId(0)), BlockId(other.0));
+            assert_eq!(shared.blocks.info(erased).usage, SuperblockUse::Erasing);
+            place.push_erase(Ns::ZERO, erased, DieId(0), shared);
+            shared.start_die(Ns::ZERO, DieId(0), &mut store.read, &mut ports);
+            jobs[0] = ports.issued.last().expect("the spare is erased").tag.0;
+            assert_eq!(
+                place.die_erased(jobs[0], true, shared),
+                DieErased::All(erased)
+            );
+            assert_eq!(shared.blocks.info(erased).usage, SuperblockUse::Free);
+        }
     }
 }

@@ -1,11 +1,11 @@
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use firstread_core::{
     Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, Ppa, Stream, StripeOrder, SuperblockId, Wait,
 };
 
-use super::bad::BadBlocks;
+use super::assembly::BadBlocks;
 use super::streams::Streams;
 use super::{Erased, Item, Placement, StreamPlan, TakeError, Why, WriteBuffer};
 use crate::config::WriteCache;
@@ -14,7 +14,7 @@ use crate::ftl::tests::{
 };
 use crate::observe::{
     CopyRefused, Heat, HeatConfig, Owner, PoolId, RegionId, StreamId, StreamRow, StreamUse,
-    SuperblockUse,
+    SuperblockTable, SuperblockUse,
 };
 use crate::policy::area::{Areas, Entry};
 use crate::shared::Shared;
@@ -631,59 +631,93 @@ fn formula_declared_streams_share_their_superwordlines() {
     assert_eq!(buffers, all);
 }
 
-/// Each failed block is known once, takes one spare of its die when it is repaired and leaves one fewer when its superblock is
-/// retired.
+/// Each failed block is known once. When it is repaired, its superblock gets a good block of the same die from a retired
+/// superblock, which nobody has; when its superblock is retired, its good blocks become spares.
 #[test]
-fn model_failed_blocks_and_spares_are_those_of_each_die() {
+fn model_superblocks_have_good_blocks_of_their_dies() {
     const DIES: u16 = 3;
+    const BLOCKS: u32 = 24;
     let (mut repaired, mut retired, mut short) = (0, 0, 0);
     for seed in 0..40 {
         let s = Stream::new(seed).named("bad blocks");
-        let mut bad = BadBlocks::new(DIES, 24);
-        let worst = s.named("worst").below(4) as u32;
-        let mut of_dies: Vec<u32> = (0..DIES)
-            .map(|die| s.at(die.into()).below(4) as u32)
+        let mut bad = BadBlocks::new(DIES, 10 * BLOCKS);
+        let mut table = SuperblockTable::new(BLOCKS, CellMode::Qlc);
+        table.assemble(DIES);
+        let is_bad = |i: u64| s.named("factory").at(i).below(16) == 0;
+        let all = (0..BLOCKS).flat_map(|block| (0..DIES).map(move |die| (block, die)));
+        let factory: Vec<(SuperblockId, DieId)> = all
+            .filter(|(block, die)| is_bad(u64::from(block * 4) + u64::from(*die)))
+            .map(|(block, die)| (SuperblockId(block), DieId(die)))
             .collect();
-        of_dies.iter_mut().for_each(|bad| *bad = (*bad).min(worst));
-        bad.of_factory(&of_dies, worst);
-        let mut spares: Vec<u32> = of_dies.iter().map(|bad| worst - bad).collect();
-        let mut failed: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
+        let of_die = |die| factory.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
+        let worst = (0..DIES).map(of_die).max().unwrap();
+        for block in BLOCKS - worst..BLOCKS {
+            table.info_mut(SuperblockId(block)).usage = SuperblockUse::Bad;
+        }
+        // Blocks that have failed, and the block that each superblock has.
+        let mut broken: BTreeSet<(u16, u32)> = factory
+            .iter()
+            .map(|(block, die)| (die.0, block.0))
+            .collect();
+        let replaced = bad.of_factory(&factory, &mut table);
+        let outside = factory.iter().filter(|(block, _)| block.0 < BLOCKS - worst);
+        assert_eq!(replaced as usize, outside.count(), "seed {seed}");
+        let mut failed: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
         for i in 0..200 {
             let draw = s.named("step").at(i);
-            let block = draw.at(0).below(8) as u32;
+            let block = draw.at(0).below((BLOCKS - worst).into()) as u32;
+            let id = SuperblockId(block);
+            if table.info(id).usage == SuperblockUse::Bad {
+                continue;
+            }
             let dies = failed.entry(block).or_default();
-            let can_repair = dies.iter().all(|die| spares[usize::from(*die)] > 0);
             let case = (seed, i, block);
-            assert_eq!(bad.can_repair(SuperblockId(block)), can_repair, "{case:?}");
+            let can_repair = dies.iter().all(|die| table.spares_on(DieId(*die)) > 0);
+            assert_eq!(bad.can_repair(id), can_repair, "{case:?}");
             match draw.at(1).below(6) {
                 0 if can_repair => {
-                    let mut replaced = Vec::new();
-                    bad.repair(SuperblockId(block), |die| replaced.push(die.0));
-                    replaced.sort_unstable();
-                    dies.sort_unstable();
-                    assert_eq!(replaced, *dies, "{case:?}");
-                    dies.iter().for_each(|die| spares[usize::from(*die)] -= 1);
+                    assert_eq!(bad.repair(id, &mut table) as usize, dies.len(), "{case:?}");
                     repaired += dies.len();
                     dies.clear();
                 }
                 0 if !dies.is_empty() => {
-                    bad.retire(SuperblockId(block));
-                    let is_good = |die: &u16| !dies.contains(die);
-                    (0..DIES)
-                        .filter(is_good)
-                        .for_each(|die| spares[usize::from(die)] += 1);
+                    table.info_mut(id).usage = SuperblockUse::Bad;
+                    bad.retire(id, &mut table);
                     dies.clear();
                     retired += 1;
                 }
-                _ => {
-                    let die = draw.at(2).below(DIES.into()) as u16;
-                    bad.note(SuperblockId(block), DieId(die));
-                    if !dies.contains(&die) {
-                        dies.push(die);
+                draw_of_erase => {
+                    let die = DieId(draw.at(2).below(DIES.into()) as u16);
+                    if !dies.contains(&die.0) {
+                        broken.insert((die.0, table.block_of(id, die).0));
+                    }
+                    let has_spare = table.spares_on(die) > 0;
+                    if draw_of_erase == 1 && bad.replace(id, die, &mut table).is_some() {
+                        assert!(has_spare, "{case:?}");
+                        dies.remove(&die.0);
+                        repaired += 1;
+                    } else {
+                        bad.note(id, die);
+                        dies.insert(die.0);
                     }
                 }
             }
             short += u32::from(!can_repair);
+            assert!(bad.agrees(&table), "{case:?}");
+            let mut used = BTreeSet::new();
+            for (id, info) in table
+                .iter()
+                .filter(|(_, info)| info.usage != SuperblockUse::Bad)
+            {
+                for die in 0..DIES {
+                    let on = table.block_of(id, DieId(die)).0;
+                    let knows = failed.get(&id.0).is_some_and(|dies| dies.contains(&die));
+                    assert!(used.insert((die, on)), "{case:?}: {id:?} and another one");
+                    let is_good = !broken.contains(&(die, on));
+                    assert!(is_good || knows, "{case:?}: {id:?} has a bad block");
+                    assert!(info.usage != SuperblockUse::Bad);
+                }
+            }
         }
     }
     assert!(

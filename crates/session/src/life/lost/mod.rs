@@ -3,32 +3,41 @@
 //! A page that was programmed after so many P/E cycles is kept for the hours of a class of JESD218 at its temperature and
 //! read then at its best levels, which is what the last retries come to. The rate of wrong bits follows from the
 //! overlap of its states, and from that the probability that the decoder fails (below what was measured of the code it is
-//! extrapolated, as `firstread_ecc` says). The mean is over a fixed draw of pages: dies, planes, blocks, wordlines and page
-//! types. The **uncorrectable bit error rate** is this probability for each user bit read. A parity across dies saves a
-//! codeword unless another of its stripe fails too. Soft senses save more, and are left out: what they save of pages this
-//! rarely lost is not known.
+//! extrapolated, as `firstread_ecc` says). The mean is over the whole block of the chip, layer by layer and page type by page
+//! type, whatever part of the block the drive's geometry takes (`strata`), and over the drive's dies. The **uncorrectable bit
+//! error rate** is this probability for each user bit read. A parity across dies saves a
+//! codeword unless another of its stripe, which has the same layer, page type and wear, fails too. Soft senses save more, and
+//! are left out: what they save of pages this rarely lost is not known.
+//!
+//! Superblocks in use count, and retired ones do not: they hold no data.
+
+mod scores;
+mod strata;
 
 use std::collections::BTreeMap;
 
 use firstread_core::params::Need;
-use firstread_core::{CellMode, DieId, Ns, PageAddr, PageType, Stream, SuperblockId};
+use firstread_core::{CellMode, Geometry, Ns, Stream};
 use firstread_drive::WornBlocks;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::drive::Cells;
 use firstread_ecc::Code;
-use firstread_nand::{Medium, ReadLevels};
+use firstread_nand::Medium;
+use firstread_nand::gaussian::Gaussian;
+
+use strata::{Mean, Point, Strata};
 
 use super::until::Class;
 use crate::error::Error;
 
-/// Pages over which the mean is taken.
-const PAGES: u64 = 256;
 /// Wear between two points of a curve, as a share of the rated endurance.
 const POINTS_TO_RATED: u32 = 40;
 /// Rates of wrong bits at which the code's failures are computed: so many for each decade.
 const TO_A_DECADE: f64 = 16.0;
 /// The lowest rate of wrong bits (power of ten) that is told apart from none.
 const LOWEST: f64 = -6.0;
+/// Standard errors on either side of a mean that make its 95 % interval.
+const P95: f64 = 1.96;
 /// What stands for no failures at all (power of ten).
 const NEVER: f64 = -300.0;
 
@@ -39,6 +48,10 @@ pub struct Rate {
     pub hard: f64,
     /// What parity across dies leaves of them; where the drive has none, the same.
     pub host: f64,
+    /// The 95 % interval of `host`, by the pages that were drawn.
+    pub interval: (f64, f64),
+    /// Drawn pages that carry `host`: so many equal ones would have its spread.
+    pub pages: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -47,6 +60,16 @@ pub struct Rates {
     pub client: Rate,
     /// Kept for three months at 40 °C.
     pub enterprise: Rate,
+}
+
+impl Rates {
+    /// Those of `class`.
+    pub(super) fn of(self, class: Class) -> Rate {
+        match class.name == Class::CLIENT.name {
+            true => self.client,
+            false => self.enterprise,
+        }
+    }
 }
 
 /// Whether the rates of a drive of `profile` can be told.
@@ -65,9 +88,10 @@ pub(super) struct Losses {
     failures: Vec<f64>,
     /// Wear between two points.
     step: u32,
-    /// Power of ten of lost codewords, by class and point.
-    points: [BTreeMap<u32, f64>; 2],
-    pages: Vec<(PageAddr, u8)>,
+    /// Lost codewords by class and point.
+    points: [BTreeMap<u32, Point>; 2],
+    stream: Stream,
+    gaussian: Box<Gaussian>,
 }
 
 impl Losses {
@@ -76,22 +100,13 @@ impl Losses {
         if !has_rates(profile) {
             return Ok(None);
         }
-        let geometry = profile.geometry;
+        let geometry = Geometry {
+            wordlines_per_block: profile.chip.wordlines() as u16,
+            ..profile.geometry
+        };
         let code = Code::named(&profile.ecc.code)?;
         let mut medium = Medium::new(profile.chip.clone(), geometry, seed)?;
         medium.set_codeword_bits(code.codeword_bits());
-        let draw = Stream::new(seed).named("pages of uncorrectable rates");
-        let page = |i: u64| {
-            let of = |n: u64, below: u64| draw.at(i).at(n).below(below);
-            let at = PageAddr {
-                die: DieId(of(0, u64::from(geometry.dies())) as u16),
-                block: SuperblockId(of(1, u64::from(geometry.blocks_per_plane)) as u32),
-                wordline: of(2, u64::from(geometry.wordlines_per_block)) as u16,
-                // Every page type as often.
-                page: PageType((i % u64::from(profile.mode.bits())) as u8),
-            };
-            (at, of(3, u64::from(geometry.planes)) as u8)
-        };
         let to = (-LOWEST * TO_A_DECADE) as u32;
         let failures = (0..=to).map(|i| {
             let rber = to_ten(LOWEST + f64::from(i) / TO_A_DECADE);
@@ -110,7 +125,8 @@ impl Losses {
             failures: failures.collect(),
             step: (rated / POINTS_TO_RATED).max(1),
             points: [BTreeMap::new(), BTreeMap::new()],
-            pages: (0..PAGES).map(page).collect(),
+            stream: Stream::new(seed).named("pages of uncorrectable rates"),
+            gaussian: Box::new(Gaussian::new()),
         }))
     }
 
@@ -129,35 +145,60 @@ impl Losses {
         class: Class,
         pe_cycles: impl Iterator<Item = u32>,
     ) -> Result<Rate, Error> {
-        let (mut sum, mut n) = (0.0, 0.0);
-        for pe_cycles in pe_cycles {
-            sum += self.lost_codewords(class, pe_cycles)?;
-            n += 1.0;
+        let mut wears = BTreeMap::<u32, u32>::new();
+        pe_cycles.for_each(|pe_cycles| *wears.entry(pe_cycles).or_default() += 1);
+        let (mut hard, mut host, mut n) = (0.0, 0.0, 0.0);
+        let (mut errors, mut pages) = (0.0, 0.0);
+        for (pe_cycles, superblocks) in wears {
+            let superblocks = f64::from(superblocks);
+            let of = self.lost_codewords(class, pe_cycles)?;
+            let after = superblocks * to_ten(of.host.power);
+            hard += superblocks * to_ten(of.hard.power);
+            host += after;
+            // The same places were drawn at every wear, so errors of all wears go together.
+            errors += after * of.host.error;
+            pages += after * of.host.pages;
+            n += superblocks;
         }
-        let lost = if n > 0.0 { sum / n } else { 0.0 };
-        let after_parity = self.others.map_or(lost, |others| {
-            // ln(1 - lost), which is exact where `lost` is far below what a float tells from zero.
-            lost * -libm::expm1(others * libm::log1p(-lost.min(1.0 - 1e-12)))
-        });
+        if host <= 0.0 {
+            return Ok(Rate {
+                hard: hard / f64::max(n, 1.0) / self.user_bits,
+                ..Rate::default()
+            });
+        }
+        let off = libm::exp(P95 * errors / host);
+        let rate = host / n / self.user_bits;
         Ok(Rate {
-            hard: lost / self.user_bits,
-            host: after_parity / self.user_bits,
+            hard: hard / n / self.user_bits,
+            host: rate,
+            interval: (rate / off, rate * off),
+            pages: pages / host,
         })
     }
 
-    /// Share of codewords lost of a superblock with `pe_cycles`, between two points of the curve.
-    fn lost_codewords(&mut self, class: Class, pe_cycles: u32) -> Result<f64, Error> {
+    /// Codewords lost of a superblock with `pe_cycles`, between two points of the curve.
+    fn lost_codewords(&mut self, class: Class, pe_cycles: u32) -> Result<Point, Error> {
         let below = pe_cycles / self.step * self.step;
-        let (low, high) = (
-            self.point(class, below)?,
-            self.point(class, below + self.step)?,
-        );
+        let low = self.point(class, below)?;
+        if below == pe_cycles {
+            return Ok(low);
+        }
+        let high = self.point(class, below + self.step)?;
         let part = f64::from(pe_cycles - below) / f64::from(self.step);
-        Ok(to_ten(low + (high - low) * part))
+        let between = |low: f64, high: f64| low + (high - low) * part;
+        let mean = |low: Mean, high: Mean| Mean {
+            power: between(low.power, high.power),
+            error: between(low.error, high.error),
+            pages: between(low.pages, high.pages),
+        };
+        Ok(Point {
+            hard: mean(low.hard, high.hard),
+            host: mean(low.host, high.host),
+        })
     }
 
-    /// A point of the curve (power of ten).
-    fn point(&mut self, class: Class, pe_cycles: u32) -> Result<f64, Error> {
+    /// A point of the curve.
+    fn point(&mut self, class: Class, pe_cycles: u32) -> Result<Point, Error> {
         let of = usize::from(class.name != Class::CLIENT.name);
         if let Some(&known) = self.points[of].get(&pe_cycles) {
             return Ok(known);
@@ -166,14 +207,15 @@ impl Losses {
         let block = self
             .medium
             .programmed_before(self.mode, pe_cycles, 1, Ns::ZERO, &kept);
-        let mut sum = 0.0;
-        for &(at, plane) in &self.pages {
-            let rber = self
-                .medium
-                .page_rber(at, plane, &block, Ns::ZERO, &ReadLevels::Ideal)?;
-            sum += to_ten(self.failure(rber));
-        }
-        let point = power_of_ten(sum / self.pages.len() as f64);
+        let strata = Strata {
+            medium: &self.medium,
+            mode: self.mode,
+            others: self.others,
+            stream: self.stream,
+            gaussian: &self.gaussian,
+        };
+        let condition = self.medium.condition(&block, Ns::ZERO);
+        let point = strata.point(&condition, &|rber| self.failure(rber))?;
         self.points[of].insert(pe_cycles, point);
         Ok(point)
     }
@@ -199,3 +241,6 @@ fn power_of_ten(value: f64) -> f64 {
         NEVER
     }
 }
+
+#[cfg(test)]
+mod tests;
