@@ -1,13 +1,16 @@
-//! Progress on the terminal: a bar a run on the standard error, nothing where that is no terminal.
+//! Progress on the standard error: a bar a run on a terminal. Where that is no terminal, a life says now and then in a line how
+//! far it is, because it may take hours; runs say nothing.
 
 use std::fmt::Write;
-use std::time::Duration;
+use std::io::{self, IsTerminal as _};
+use std::time::{Duration, Instant};
 
 use firstread_session::life::{LifeProgress, STAGES};
 use firstread_session::{Point, Progress, Watch};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::output::format::{bytes, count, si};
+use crate::streams::tell;
 
 /// The bars of a command.
 #[derive(Debug, Default)]
@@ -85,6 +88,41 @@ impl Drop for Bar {
     }
 }
 
+/// Time between two lines of a life.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// Lines that say how far a life is, where the standard error is no terminal.
+struct Lines {
+    label: String,
+    is_told: bool,
+    last: Instant,
+}
+
+impl Lines {
+    fn of(label: &str) -> Lines {
+        Lines {
+            label: label.to_owned(),
+            is_told: !io::stderr().is_terminal(),
+            last: now(),
+        }
+    }
+
+    fn tell(&mut self, text: &str) {
+        if self.is_told && now().duration_since(self.last) >= BETWEEN_LINES {
+            match self.label.is_empty() {
+                true => tell(text),
+                false => tell(&format!("{}: {text}", self.label)),
+            }
+            self.last = now();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how often to tell is no result")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// How far a life is, in words.
 fn of_life(progress: LifeProgress) -> String {
     match progress {
@@ -111,7 +149,12 @@ impl Watch for Bars {
 
     fn begin_life<'a>(&'a self, point: &Point) -> Box<dyn FnMut(LifeProgress) + 'a> {
         let bar = self.told(&point.label);
-        Box::new(move |progress| bar.tell(of_life(progress)))
+        let mut lines = Lines::of(&point.label);
+        Box::new(move |progress| {
+            let text = of_life(progress);
+            lines.tell(&text);
+            bar.tell(text);
+        })
     }
 }
 

@@ -589,7 +589,10 @@ fn section_name(line: &str) -> Option<&str> {
 ///
 /// # Errors
 /// [`Error::UnusedVariable`] where the text does not have one of `vars`.
-#[expect(clippy::disallowed_methods, reason = "fio takes values from the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "fio takes values from the environment"
+)]
 fn expanded(text: &str, vars: &[(String, String)]) -> Result<String, Error> {
     let unused = vars
         .iter()

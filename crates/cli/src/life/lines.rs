@@ -1,6 +1,6 @@
 //! The figure of several lives: how reads fare while bytes are written, and how many drives are alive.
 
-use super::drives::Group;
+use super::summary::Group;
 use crate::figure::{
     Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
 };

@@ -1,7 +1,7 @@
 //! `firstread life`: how long a drive lives under a load, and how its reads age.
 //!
 //! - `report`: tables of it. `picture`: its figure. `pages`: its files. `drives`: several lives, of drives or schemes.
-//!   `lines`: their figure.
+//!   `summary`: what is kept of each; `lines`: their figure.
 
 mod drives;
 #[cfg(feature = "figures")]
@@ -10,6 +10,7 @@ mod pages;
 #[cfg(feature = "figures")]
 mod picture;
 mod report;
+mod summary;
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -9,7 +9,7 @@
 use core::fmt;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use super::checksum::checksum;
+use super::crc32c::checksum;
 use super::{Cursor, Record as _};
 
 /// Bytes of a cell.

@@ -9,7 +9,7 @@
 //!
 //! `docs/firmware/format.md` is made from the same tables.
 
-mod checksum;
+mod crc32c;
 mod cursor;
 mod fields;
 mod kept;
@@ -17,7 +17,7 @@ mod kept;
 mod rows;
 mod section;
 
-pub use checksum::checksum;
+pub use crc32c::checksum;
 pub(crate) use cursor::Cursor;
 pub(crate) use fields::{Blank, Record, record, tags};
 pub use kept::{CELL_BYTES, KeptError, KeptMemory};

@@ -4,7 +4,7 @@ use core::fmt;
 
 use firstread_core::Ns;
 
-use super::checksum::CHECKSUM;
+use super::crc32c::CHECKSUM;
 use super::kept::KeptError;
 use super::{Cursor, Record};
 

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::bounds::{DAY_S, YEAR_S};
 use super::lost::{Rate, Rates};
+use super::parts::Probe;
 use super::parts::{Life, LifeEnd, LifeOutcome, Lived, Sample, Stage};
-use super::probe::Probe;
 use crate::results::{self, COMMIT, VERSION};
 use crate::worn;
 

@@ -34,10 +34,10 @@ pub use bounds::{DAY_S, MOST_APART, MOST_BUFFERED, MOST_ENDURANCES, YEAR_S};
 pub use error::LifeError;
 pub use json::json;
 pub use lost::{Rate, Rates};
+pub use parts::Probe;
 pub use parts::{
     AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, ProbeJob, Sample, Stage, Terms,
 };
-pub use probe::Probe;
 pub use smart::Smart;
 pub use until::{Class, Until, UntilError, Years};
 

@@ -6,7 +6,6 @@ use firstread_drive::{Precondition, WornBlocks};
 use firstread_firmware::observe::OWNERS;
 
 use super::lost::Rates;
-use super::probe::Probe;
 use super::smart::Smart;
 use super::until::{Class, Until};
 use crate::input::Input;
@@ -202,6 +201,30 @@ pub struct LifeOutcome {
     pub stages: Vec<Stage>,
     /// Whether the life, its check or its probes were asked to end early. What had not ended by then is left out.
     pub interrupted: bool,
+}
+
+/// Reads of a drive at a stage. A standard probe reads 4 KiB, one at a time, all over a drive that was just filled and has then
+/// aged as the life says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Probe {
+    /// Bytes that the host had written when the drive was worn so: less than at the stage where it could no longer be filled.
+    pub host_bytes: f64,
+    pub reads: u64,
+    pub mean_ns: f64,
+    /// Latency that 99 % of reads do not exceed (ns).
+    pub p99_ns: u64,
+    /// The same for 99.9 %.
+    pub p999_ns: u64,
+    /// The same for 99.99 %; none where fewer than 100 reads are beyond it.
+    pub p9999_ns: Option<u64>,
+    /// Its 95 % interval over other requests of the same load.
+    pub p9999_interval_ns: Option<(u64, u64)>,
+    /// Retries of a page read on average.
+    pub retries_mean: f64,
+    /// Share of reads that ended without data.
+    pub lost_share: f64,
+    /// Bytes that the probe itself has written, to the drive that is probed and to no other.
+    pub written_bytes: u64,
 }
 
 /// A stage of a life.

@@ -11,7 +11,7 @@ use firstread_workload::job::JobSpec;
 
 use super::error::LifeError;
 use super::lost;
-use super::parts::{ProbeJob, Sample};
+use super::parts::{Probe, ProbeJob, Sample};
 use crate::error::Error;
 use crate::input::Input;
 use crate::setup::Setup;
@@ -19,30 +19,6 @@ use crate::worn;
 
 /// The load of a standard probe: the latency of the drive itself.
 const JOB: &str = "[probe]\nrw=randread\nbs=4k\niodepth=1\nnorandommap\nio_size=64t\n";
-
-/// Reads of a drive at a stage. A standard probe reads 4 KiB, one at a time, all over a drive that was just filled and has then
-/// aged as the life says.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Probe {
-    /// Bytes that the host had written when the drive was worn so: less than at the stage where it could no longer be filled.
-    pub host_bytes: f64,
-    pub reads: u64,
-    pub mean_ns: f64,
-    /// Latency that 99 % of reads do not exceed (ns).
-    pub p99_ns: u64,
-    /// The same for 99.9 %.
-    pub p999_ns: u64,
-    /// The same for 99.99 %; none where fewer than 100 reads are beyond it.
-    pub p9999_ns: Option<u64>,
-    /// Its 95 % interval over other requests of the same load.
-    pub p9999_interval_ns: Option<(u64, u64)>,
-    /// Retries of a page read on average.
-    pub retries_mean: f64,
-    /// Share of reads that ended without data.
-    pub lost_share: f64,
-    /// Bytes that the probe itself has written, to the drive that is probed and to no other.
-    pub written_bytes: u64,
-}
 
 /// Reads beyond a percentile below which it means little.
 const FEWEST_BEYOND: u64 = 100;

@@ -11,6 +11,7 @@
 //!
 //! Superblocks in use count, and retired ones do not: they hold no data.
 
+mod powers;
 mod scores;
 mod strata;
 
@@ -29,6 +30,7 @@ use strata::{Mean, Point, Strata};
 
 use super::until::Class;
 use crate::error::Error;
+use powers::{power_of_ten, to_ten};
 
 /// Wear between two points of a curve, as a share of the rated endurance.
 const POINTS_TO_RATED: u32 = 40;
@@ -38,8 +40,6 @@ const TO_A_DECADE: f64 = 16.0;
 const LOWEST: f64 = -6.0;
 /// Standard errors on either side of a mean that make its 95 % interval.
 const P95: f64 = 1.96;
-/// What stands for no failures at all (power of ten).
-const NEVER: f64 = -300.0;
 
 /// Uncorrectable bit error rates of a drive.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -227,18 +227,6 @@ impl Losses {
         let below = (at as usize).min(self.failures.len() - 2);
         let (low, high) = (self.failures[below], self.failures[below + 1]);
         low + (high - low) * (at - below as f64)
-    }
-}
-
-fn to_ten(power: f64) -> f64 {
-    libm::pow(10.0, power)
-}
-
-fn power_of_ten(value: f64) -> f64 {
-    if value > 0.0 {
-        libm::log10(value).max(NEVER)
-    } else {
-        NEVER
     }
 }
 

@@ -11,8 +11,8 @@ use firstread_core::{CellMode, DieId, PageType, Stream};
 use firstread_nand::gaussian::Gaussian;
 use firstread_nand::{Condition, Medium};
 
+use super::powers::{NEVER, power_of_ten, to_ten};
 use super::scores::{self, SCORES, Scores};
-use super::{NEVER, power_of_ten, to_ten};
 use crate::error::Error;
 
 /// Units drawn of each stratum. A unit is two pages of one die: one drawn as places are, one where data are lost.

@@ -136,10 +136,7 @@ fn formula_losses_of_a_single_difference_are_its_integral() {
                 to_ten(losses.failure(drawn.unwrap()))
             };
             // The medium has 2,048 steps of a difference, but tells 65,536 values apart in the first two and last two.
-            let ends = (0..64)
-                .chain(65_472..65_536)
-                .map(&of)
-                .sum::<f64>();
+            let ends = (0..64).chain(65_472..65_536).map(&of).sum::<f64>();
             let near = (2..66)
                 .chain(1_982..2_046)
                 .map(|step| of(32 * step + 16) * 32.0)
