@@ -345,8 +345,8 @@ pub struct TraceOptions {
     pub trace_columns: Option<String>,
     /// A regular expression for the lines of any text: its named groups are the columns
     ///
-    /// Groups have the names of columns, with the unit behind an underscore: (?<time_us>...), (?<op>...),
-    /// (?<offset_B>...), (?<offset_sector>...), (?<size_B>...), (?<size_4KiB>...), (?<device>...). Lines that do not match
+    /// Groups have the names of columns, with the unit behind an underscore: `(?<time_us>...)`, `(?<op>...)`,
+    /// `(?<offset_B>...)`, `(?<offset_sector>...)`, `(?<size_B>...)`, `(?<size_4KiB>...)`, `(?<device>...)`. Lines that do not match
     /// are skipped, which is said.
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     pub trace_regex: Option<String>,
@@ -379,7 +379,7 @@ pub struct WorkloadArgs {
     /// Set an option of fio in all jobs of a job file: iodepth=1,8,32, bs=4k,64k, numjobs=1,4; may be given often
     ///
     /// Of one section alone: writer.rate_iops=100. A list that is one value stands in brackets or quotes, as in
-    /// bs=[4k,64k] for reads of 4 KiB and writes of 64 KiB.
+    /// `bs=[4k,64k]` for reads of 4 KiB and writes of 64 KiB.
     #[arg(long = "job", value_name = "[SECTION.]KEY=VALUE,...", value_parser = JobList::parse)]
     pub jobs: Vec<JobList>,
     /// The value of ${NAME} in a job file, where the environment has none or another one; may be given often
