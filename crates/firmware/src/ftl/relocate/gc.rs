@@ -29,7 +29,7 @@
 use firstread_core::{SuperblockId, Wait};
 
 use super::Relocate;
-use super::victims::MOST_PLANNED;
+use super::victims::{Cold, MOST_PLANNED};
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Placement};
 use crate::observe::{Among, Filled, Owner, RegionId, SuperblockUse};
@@ -58,6 +58,9 @@ impl Relocate {
     pub(crate) fn update_pace<M>(&mut self, store: &mut FlashStore<M>) {
         if core::mem::take(&mut store.place.relocation.plan_anew) {
             self.gc.planned_count = 0;
+            if let Some(cold) = &mut self.gc.cold {
+                cold.is_planned = true;
+            }
         }
         store.place.relocation.pace.update();
         let Some(moves) = self.moves_until_free(store) else {
@@ -90,7 +93,11 @@ impl Relocate {
         }
         // What stays in its region takes nothing of the drive's own one.
         let open = i64::from(place.left_for_cleaning() + place.stay_of_emptying(shared));
-        let mut moves = 0;
+        // Wear leveling that waits comes first.
+        let cold = self.gc.cold.filter(|cold| cold.is_planned);
+        let mut moves = cold.map_or(0, |cold| {
+            i64::from(shared.blocks.info(cold.block).valid_slots)
+        });
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
         let mut next = place.relocation.emptying.map(|current| {
@@ -188,18 +195,8 @@ impl Relocate {
         if store.place.space.read_only {
             return None;
         }
-        // Wear leveling gives back what it takes, so it needs no more headroom than cleaning. But it can wait.
-        while let Some(region) = self.gc.worn_region()
-            && !store.place.relocation.host_waits.has(Wait::Superblock)
-            && store.place.can_spare(0, &store.shared)
-        {
-            self.gc.consider_wear[region.index()] = false;
-            store.shared.update_index();
-            if let Some(block) = store.place.cold(region, &store.shared)
-                && store.place.may_empty(block, Owner::Wear, &store.shared)
-            {
-                return Some((Owner::Wear, block));
-            }
+        if let Some(block) = self.choose_cold(store) {
+            return Some((Owner::Wear, block));
         }
         self.update_pace(store);
         if !self.may_move(Owner::Gc, store) {
@@ -213,6 +210,47 @@ impl Relocate {
         self.gc.choose(block);
         store.place.relocation.pace.update_soon();
         Some((Owner::Gc, block))
+    }
+
+    /// The superblock to be wear-leveled next. Wear leveling gives back what it takes, so it needs no more headroom than
+    /// cleaning. But it can wait. One that may not be emptied yet is asked for again, because the scheme has counted it as moved: when
+    /// the host opens its next superblock, its moves are spread over that one.
+    pub(super) fn choose_cold<M>(&mut self, store: &mut FlashStore<M>) -> Option<SuperblockId> {
+        while (self.gc.cold.is_some() || self.gc.worn_region().is_some())
+            && !store.place.relocation.host_waits.has(Wait::Superblock)
+            && store.place.can_spare(0, &store.shared)
+        {
+            let waited = self.gc.cold.take();
+            let chosen = match waited {
+                Some(cold) => {
+                    let info = store.shared.blocks.info(cold.block);
+                    let is_at_rest = Outlook::default().is_at_rest(cold.block, info);
+                    (is_at_rest && info.opened == cold.opened).then_some(cold.block)
+                }
+                None => {
+                    let region = self.gc.worn_region()?;
+                    self.gc.consider_wear[region.index()] = false;
+                    store.shared.update_index();
+                    store.place.cold(region, &store.shared)
+                }
+            };
+            let Some(block) = chosen else { continue };
+            let is_planned = waited.is_some_and(|cold| cold.is_planned);
+            if store
+                .place
+                .may_empty(block, Owner::Wear, is_planned, &store.shared)
+            {
+                return chosen;
+            }
+            let opened = store.shared.blocks.info(block).opened;
+            self.gc.cold = Some(Cold {
+                block,
+                opened,
+                is_planned,
+            });
+            return None;
+        }
+        None
     }
 
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
@@ -273,6 +311,7 @@ impl Relocate {
             || store.place.relocation.superblock_is_wanted()
             || store.place.space.failed > 0
             || self.gc.worn_region().is_some()
+            || self.gc.cold.is_some()
     }
 
     /// The superblock to be cleaned: `chosen`, or the one that gains most if `chosen` does not fit or the
