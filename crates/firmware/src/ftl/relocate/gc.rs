@@ -58,9 +58,6 @@ impl Relocate {
     pub(crate) fn update_pace<M>(&mut self, store: &mut FlashStore<M>) {
         if core::mem::take(&mut store.place.relocation.plan_anew) {
             self.gc.planned_count = 0;
-            if let Some(cold) = &mut self.gc.cold {
-                cold.is_planned = true;
-            }
         }
         store.place.relocation.pace.update();
         let Some(moves) = self.moves_until_free(store) else {
@@ -93,11 +90,7 @@ impl Relocate {
         }
         // What stays in its region takes nothing of the drive's own one.
         let open = i64::from(place.left_for_cleaning() + place.stay_of_emptying(shared));
-        // Wear leveling that waits comes first.
-        let cold = self.gc.cold.filter(|cold| cold.is_planned);
-        let mut moves = cold.map_or(0, |cold| {
-            i64::from(shared.blocks.info(cold.block).valid_slots)
-        });
+        let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
         let mut next = place.relocation.emptying.map(|current| {
@@ -213,15 +206,13 @@ impl Relocate {
     }
 
     /// The superblock to be wear-leveled next. Wear leveling gives back what it takes, so it needs no more headroom than
-    /// cleaning. But it can wait. One that may not be emptied yet is asked for again, because the scheme has counted it as moved: when
-    /// the host opens its next superblock, its moves are spread over that one.
+    /// cleaning. But it can wait. One that may not be emptied yet is asked for again, because the scheme has counted it as moved.
     pub(super) fn choose_cold<M>(&mut self, store: &mut FlashStore<M>) -> Option<SuperblockId> {
         while (self.gc.cold.is_some() || self.gc.worn_region().is_some())
             && !store.place.relocation.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.shared)
         {
-            let waited = self.gc.cold.take();
-            let chosen = match waited {
+            let chosen = match self.gc.cold.take() {
                 Some(cold) => {
                     let info = store.shared.blocks.info(cold.block);
                     let is_at_rest = Outlook::default().is_at_rest(cold.block, info);
@@ -235,19 +226,12 @@ impl Relocate {
                 }
             };
             let Some(block) = chosen else { continue };
-            let is_planned = waited.is_some_and(|cold| cold.is_planned);
-            if store
-                .place
-                .may_empty(block, Owner::Wear, is_planned, &store.shared)
-            {
+            let (place, shared) = (&mut store.place, &store.shared);
+            if place.may_empty(block, Owner::Wear, false, shared) {
                 return chosen;
             }
-            let opened = store.shared.blocks.info(block).opened;
-            self.gc.cold = Some(Cold {
-                block,
-                opened,
-                is_planned,
-            });
+            let opened = shared.blocks.info(block).opened;
+            self.gc.cold = Some(Cold { block, opened });
             return None;
         }
         None

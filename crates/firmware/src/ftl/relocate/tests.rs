@@ -476,11 +476,7 @@ fn sequence_wear_leveling_that_was_refused_is_asked_for_again() {
         let mut drive = filled(12, 4, 40);
         let block = SuperblockId(2);
         let opened = drive.lower.store.shared.blocks.info(block).opened;
-        drive.relocate.gc.cold = Some(Cold {
-            block,
-            opened,
-            is_planned: false,
-        });
+        drive.relocate.gc.cold = Some(Cold { block, opened });
         let store = &mut drive.lower.store;
         store
             .place
@@ -501,28 +497,14 @@ fn sequence_wear_leveling_that_was_refused_is_asked_for_again() {
         assert_eq!(found, (!changes).then_some(block));
         assert_eq!(drive.relocate.gc.cold, None);
     }
-    // The host has neither its next superblock nor most of the one that it fills.
+    // The host has neither its next superblock nor a quarter of the one that it fills.
     let mut drive = filled(12, 1, 40);
     let block = SuperblockId(2);
     let opened = drive.lower.store.shared.blocks.info(block).opened;
-    drive.relocate.gc.cold = Some(Cold {
-        block,
-        opened,
-        is_planned: false,
-    });
+    let cold = Some(Cold { block, opened });
+    drive.relocate.gc.cold = cold;
     for _ in 0..3 {
         assert_eq!(drive.relocate.choose_cold(&mut drive.lower.store), None);
-        let waits = drive.relocate.gc.cold;
-        assert_eq!(
-            waits.map(|cold| (cold.block, cold.is_planned)),
-            Some((block, false))
-        );
+        assert_eq!(drive.relocate.gc.cold, cold);
     }
-    // It has its turn once its moves are spread over the superblock that the host fills.
-    drive.lower.store.place.relocation.plan_anew = true;
-    drive.relocate.update_pace(&mut drive.lower.store);
-    assert_eq!(
-        drive.relocate.choose_cold(&mut drive.lower.store),
-        Some(block)
-    );
 }

@@ -31,8 +31,6 @@ pub(super) struct Cold {
     pub(super) block: SuperblockId,
     /// Number of its opening.
     pub(super) opened: u64,
-    /// Its moves are among those that are spread over the slots of the host's superblock, so it may be emptied within them.
-    pub(super) is_planned: bool,
 }
 
 impl Gc {
