@@ -176,8 +176,8 @@ fn formula_a_state_that_is_an_approximation_is_refused_without_a_burn_in() {
         made.map(|drive| drive.is_approximated())
             .map_err(|e| e.to_string())
     };
-    assert_eq!(made("capacity=440 MiB", true), Ok(true));
-    let text = made("capacity=440 MiB", false).unwrap_err();
+    assert_eq!(made("capacity=456 MiB", true), Ok(true));
+    let text = made("capacity=456 MiB", false).unwrap_err();
     assert!(
         text.contains("--precondition zipf:1.1") && text.contains("--burn-in"),
         "{text}"
