@@ -183,10 +183,9 @@ impl Placement {
         }
     }
 
-    /// Whether superblock `block` may be emptied for `owner` now, so that the host keeps its pace: one of a declared region,
-    /// and for wear leveling and refresh any. These give back what they take, but their moves come before those that make the
-    /// host's next superblock. So wear leveling does not begin in the last quarter of the host's superblock; it may do so earlier, because
-    /// a superblock of the host needs several of its own where wear is to be held together. Where `is_urgent` is set a superblock waits no
+    /// Whether superblock `block` may be emptied for `owner` now, so that the host keeps its pace: one of a declared region, and for
+    /// refresh any. These give back what they take, but their moves come before those that make the host's next superblock. Wear leveling
+    /// outside declared regions does not wait: where it did, too little was leveled. Where `is_urgent` is set a superblock waits no
     /// longer than for the garbage collection that makes the host's next one, because reads go on meanwhile and data would be lost.
     pub(crate) fn may_empty(
         &mut self,
@@ -196,7 +195,7 @@ impl Placement {
         shared: &Shared,
     ) -> bool {
         let region = shared.blocks.region_of(block);
-        let asks = region != RegionId::MAIN || matches!(owner, Owner::Wear | Owner::Refresh);
+        let asks = region != RegionId::MAIN || owner == Owner::Refresh;
         let host_waits = self.relocation.host_waits.has(Wait::Superblock);
         if !asks || is_urgent && !host_waits {
             return true;
@@ -208,12 +207,7 @@ impl Placement {
         let may = match host_waits {
             // Without garbage nothing else makes room for the host.
             true => !self.has_garbage(shared),
-            false => {
-                let is_early = owner == Owner::Wear && region == RegionId::MAIN && {
-                    4 * u64::from(self.left_for_host()) >= self.space.largest_slots
-                };
-                is_early || self.host_is_ahead(leaves + self.promised_to_claim(), shared)
-            }
+            false => self.host_is_ahead(leaves + self.promised_to_claim(), shared),
         };
         self.decide(may, false, shared)
     }

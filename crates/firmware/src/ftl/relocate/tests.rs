@@ -497,14 +497,4 @@ fn sequence_wear_leveling_that_was_refused_is_asked_for_again() {
         assert_eq!(found, (!changes).then_some(block));
         assert_eq!(drive.relocate.gc.cold, None);
     }
-    // The host has neither its next superblock nor a quarter of the one that it fills.
-    let mut drive = filled(12, 1, 40);
-    let block = SuperblockId(2);
-    let opened = drive.lower.store.shared.blocks.info(block).opened;
-    let cold = Some(Cold { block, opened });
-    drive.relocate.gc.cold = cold;
-    for _ in 0..3 {
-        assert_eq!(drive.relocate.choose_cold(&mut drive.lower.store), None);
-        assert_eq!(drive.relocate.gc.cold, cold);
-    }
 }
