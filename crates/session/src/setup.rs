@@ -24,9 +24,9 @@ use crate::worn;
 
 pub const DEFAULT_DRIVE: &str = "dc-qlc-15t";
 
-/// What is said of a computed state that is an approximation.
-const APPROXIMATE: &str = "--precondition zipf with areas: where the area of the host cannot hold all data, this state is an \
-                           approximation (write amplification 15 % low on a drive of 64 superblocks); use --burn-in";
+/// What is said of a computed state that may be an approximation, and is burnt in.
+const APPROXIMATE: &str = "--precondition zipf with areas: where the area of the host cannot hold all data, the computed state is an \
+                           approximation, and it is the burn-in that makes it steady";
 
 /// A simulation as requested: names and options.
 ///
@@ -197,13 +197,14 @@ impl Setup {
     }
 
     /// What whoever reads the results is told: what options of the drive switch off of its schemes, and which computed state
-    /// is an approximation.
+    /// is an approximation that is burnt in.
     pub fn notes(&self) -> Vec<String> {
         let off = self.profile.switched_off();
         let mut notes: Vec<String> = off.iter().map(ToString::to_string).collect();
         let area = self.profile.scheme("area");
         let is_divided = area.is_some_and(|area| area.scheme.role != Role::Baseline);
-        if is_divided && matches!(self.state.precondition, Precondition::Zipf(_)) {
+        let is_zipf = matches!(self.state.precondition, Precondition::Zipf(_));
+        if is_divided && is_zipf && self.burn_in.is_some() {
             notes.push(APPROXIMATE.to_owned());
         }
         notes

@@ -224,11 +224,15 @@ impl Setup {
     /// Makes its drive: filled, worn and aged, and not burnt in.
     ///
     /// # Errors
-    /// [`Error`] where the drive cannot be made, or not in its state.
+    /// [`Error`] where the drive cannot be made, or not in its state: [`Error::Approximated`] where the state can only be approximated
+    /// and no burn-in makes it steady.
     pub fn drive(&self) -> Result<Drive, Error> {
         let tables = tables::for_drive(&self.profile)?;
         let drive = Drive::new(self.profile.clone(), tables, &self.state, self.seed)?;
-        Ok(drive)
+        match drive.is_approximated() && self.burn_in.is_none() {
+            true => Err(Error::Approximated(self.state.precondition)),
+            false => Ok(drive),
+        }
     }
 
     /// Makes its drive, ready for the workload: filled, worn, aged, and burnt in where the setup says so. A drive that

@@ -125,6 +125,7 @@ impl<P: Payload> Drive<P> {
             wake: Ns::MAX,
             cut_recovery: None,
             theory: None,
+            is_approximated: false,
         })
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::cells::ShortTable;
 use crate::precondition::{DoesNotFit, Precondition};
-use crate::profile::{DriveProfile, LEAST_LOW};
+use crate::profile::{DriveProfile, LEAST_LOW, keeps};
 use crate::tables::TableError;
 
 /// Why a drive cannot be made.
@@ -79,6 +79,14 @@ pub enum StateError {
         /// Superblocks of the low wearing area.
         low: u32,
     },
+    /// Superblocks that are bad leave the scheme of axis `cell_mode` too few.
+    #[error("bad blocks cost {bad} superblocks at this wear: {what}")]
+    Keeps {
+        /// Superblocks that bad blocks cost.
+        bad: u32,
+        /// What does not fit together.
+        what: String,
+    },
     /// The drive is too full for the steady state of overwrites.
     #[error(
         "--precondition {precondition}: {needed} of {superblocks} superblocks are needed for the data and \
@@ -133,8 +141,12 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Whether the low wearing area of the drive of `profile`, if it has one, is large enough without `bad` superblocks.
+    /// Whether what the schemes of the drive of `profile` keep fits together without `bad` superblocks, and its low wearing area, if
+    /// it has one, is large enough.
     pub(crate) fn of_low_area(profile: &DriveProfile, bad: u32) -> Result<(), StateError> {
+        if let Err((_, what)) = keeps::fit_without(profile, bad) {
+            return Err(StateError::Keeps { bad, what });
+        }
         match profile.low_superblocks() {
             Some(low) if low < LEAST_LOW + bad => Err(StateError::LowArea { bad, low }),
             _ => Ok(()),

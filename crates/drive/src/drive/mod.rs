@@ -79,6 +79,8 @@ pub struct Drive<P = ()> {
     cut_recovery: Option<u32>,
     /// Write amplification that theory expects of the state it was preconditioned into.
     theory: Option<f64>,
+    /// Whether that state is an approximation: [`Drive::is_approximated`].
+    is_approximated: bool,
 }
 
 impl<P> fmt::Debug for Drive<P> {
@@ -345,6 +347,12 @@ impl<P: Payload> Drive<P> {
     pub fn buffered_bytes(&self) -> u64 {
         let slots = u64::from(self.firmware.host_slots_buffered());
         slots * u64::from(self.profile.geometry.slot_bytes)
+    }
+    /// Whether the state that it was preconditioned into is an approximation: overwrites by Zipf's law on a drive with two areas of
+    /// which the host's own cannot hold the data. Writes then amplify more than the state has it, 15 % on a drive of 64
+    /// superblocks, until the host has overwritten the drive (a burn-in).
+    pub fn is_approximated(&self) -> bool {
+        self.is_approximated
     }
     /// Write amplification that theory expects of the state it was preconditioned into, if it was.
     pub fn expected_amplification(&self) -> Option<f64> {

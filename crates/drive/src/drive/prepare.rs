@@ -224,6 +224,7 @@ impl<P: Payload> Drive<P> {
         let since = steady.as_ref().map_or_else(in_order, |s| s.since.clone());
         // Theory knows slots of data; the parity of their stripes is programmed with them.
         let with_parity = f64::from(geometry.dies()) / f64::from(geometry.data_dies());
+        self.is_approximated = steady.as_ref().is_some_and(|s| s.is_approximated);
         self.theory = steady.as_ref().map(|s| s.amplification * with_parity);
         Ok(Filling {
             plan: state.plan(&since, &wear_of_filled, block_fill, bins),

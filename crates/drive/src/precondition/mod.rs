@@ -103,6 +103,8 @@ pub(crate) struct Steady {
     pub moved: Vec<SuperblockId>,
     /// Slots programmed per host slot.
     pub amplification: f64,
+    /// Whether that is an approximation: two areas that host and cleaning use as one, under Zipf's law.
+    pub is_approximated: bool,
     /// Number of the first superblock that pages of the map may take: the one after those with data.
     pub first_of_map: u32,
 }
@@ -174,6 +176,7 @@ pub(crate) fn steady(
         since: counts.since,
         moved,
         amplification: counts.amplification,
+        is_approximated: alike.is_some() && matches!(precondition, Precondition::Zipf(_)),
         first_of_map: filled.blocks,
     })
 }

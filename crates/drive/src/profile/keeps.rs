@@ -4,7 +4,7 @@
 //! `cell_mode.keep` leaves over-provisioning. Each fits a drive by itself, and together they may leave a scheme nothing.
 
 use firstread_core::CellMode;
-use firstread_firmware::ftl::RESERVE;
+use firstread_firmware::ftl::{MAP_ENTRY_BYTES, RESERVE};
 
 use super::streams;
 use crate::profile::DriveProfile;
@@ -24,19 +24,29 @@ pub(super) fn promoted_slots(drive: &DriveProfile) -> u64 {
     2 * modes.iter().map(slots).sum::<u64>()
 }
 
-/// Capacity, reserve, open superblocks of streams and least spare, in slots. The map is left out.
+/// Slots of the map that lie on flash, with the superblock that its stream has open; none if the map lies in memory.
+fn map_slots(drive: &DriveProfile) -> u64 {
+    let g = &drive.geometry;
+    if drive.dram.map_cache_bytes == 0 {
+        return 0;
+    }
+    let entries = u64::from(g.slot_bytes / MAP_ENTRY_BYTES);
+    let pages = (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
+    pages + u64::from(g.slots_per_superblock(drive.mode))
+}
+
+/// Capacity and, beside it, reserve, map, open superblocks of streams and least spare, in slots.
 fn needed_slots(drive: &DriveProfile) -> (u64, u64) {
     let slots = u64::from(drive.geometry.slots_per_superblock(drive.mode));
     let capacity = drive.capacity_bytes / u64::from(drive.geometry.slot_bytes);
     let streams = drive.axes_with_own_stream().count() as u64;
     let kept = (RESERVE + streams) * slots + promoted_slots(drive) + drive.least_spare_slots();
-    (capacity, kept)
+    (capacity, kept + map_slots(drive))
 }
 
-/// What superblocks in other modes may cost `drive`, where `cell_mode` has to leave `keep` permille of over-provisioning.
-fn cost(drive: &DriveProfile, keep: i64) -> Cost {
-    let slots = u64::from(drive.geometry.slots_per_superblock(drive.mode));
-    let all = slots * u64::from(drive.geometry.blocks_per_plane);
+/// What superblocks in other modes may cost `drive`, whose superblocks that are not bad have `all` slots, where `cell_mode` has to
+/// leave `keep` permille of over-provisioning.
+fn cost(drive: &DriveProfile, all: u64, keep: i64) -> Cost {
     let (capacity, kept) = needed_slots(drive);
     let by_keep = capacity + capacity * keep as u64 / 1000;
     if by_keep > capacity + kept {
@@ -55,8 +65,12 @@ fn cost(drive: &DriveProfile, keep: i64) -> Cost {
         false => format!("open superblocks of {}, ", axes.join(", ")),
     };
     let of_modes = promoted_slots(drive);
+    let map = match map_slots(drive) {
+        0 => String::new(),
+        slots => format!("the map ({slots}), "),
+    };
     let what = format!(
-        "capacity ({capacity}), the reserve of cleaning, {streams}those of `cell_mode` ({of_modes}) and the least spare are {}",
+        "capacity ({capacity}), the reserve of cleaning, {map}{streams}those of `cell_mode` ({of_modes}) and the least spare are {}",
         capacity + kept
     );
     Cost {
@@ -67,6 +81,11 @@ fn cost(drive: &DriveProfile, keep: i64) -> Cost {
 
 /// Whether the scheme of axis `cell_mode` can ever have a superblock, and leaves the high wearing area what it needs.
 pub(super) fn fit(drive: &DriveProfile) -> Result<(), (String, String)> {
+    fit_without(drive, 0)
+}
+
+/// The same on a drive of which `bad` superblocks are bad, the last ones.
+pub(crate) fn fit_without(drive: &DriveProfile, bad: u32) -> Result<(), (String, String)> {
     let Some(choice) = drive.scheme("cell_mode") else {
         return Ok(());
     };
@@ -78,8 +97,8 @@ pub(super) fn fit(drive: &DriveProfile) -> Result<(), (String, String)> {
         return Ok(());
     };
     let keep = choice.values().find("keep").unwrap_or(0);
-    let Cost { most, kept } = cost(drive, keep);
-    let all = own * u64::from(geometry.blocks_per_plane);
+    let all = own * u64::from(geometry.blocks_per_plane.saturating_sub(bad));
+    let Cost { most, kept } = cost(drive, all, keep);
     if most < cost_of(least) {
         let message = format!(
             "`{}` takes {} mapping units of the drive with its first superblock in {} mode, and has {most}: of {all}, {kept}. Lower \
@@ -94,7 +113,7 @@ pub(super) fn fit(drive: &DriveProfile) -> Result<(), (String, String)> {
     let (Some(area), Some(low)) = (drive.scheme("area"), drive.low_superblocks()) else {
         return Ok(());
     };
-    let high = all - u64::from(low) * own;
+    let high = all.min(own * u64::from(geometry.blocks_per_plane.saturating_sub(low)));
     let (capacity, kept) = needed_slots(drive);
     if is_as_printed(area) && high < capacity + kept + most {
         let message = format!(
@@ -150,5 +169,43 @@ mod tests {
         assert!(text.contains("`hotness` may take"), "{text}");
         assert!(text.contains("Raise `cell_mode.keep`"), "{text}");
         with(&[&printed[..], &[hotness, "cell_mode.keep=500 permille"]].concat()).unwrap();
+    }
+
+    /// The map on flash and bad superblocks take of what superblocks in other modes may cost.
+    #[test]
+    fn formula_the_map_and_bad_superblocks_are_kept_too() {
+        let set = [
+            "geometry.blocks_per_plane=64",
+            "geometry.wordlines_per_block=32",
+            "capacity=440 MiB",
+            "schemes.cell_mode=hotness",
+            "cell_mode.keep=1 permille",
+        ];
+        let drive = |own: &[&str]| {
+            let set: Vec<Override> = set
+                .iter()
+                .chain(own)
+                .map(|t| Override::parse(t).unwrap())
+                .collect();
+            load_drive(&Library::new(), "raro-femu", &set, AXES)
+        };
+        let in_memory = drive(&[]).unwrap();
+        let slots = u64::from(in_memory.geometry.slots_per_superblock(in_memory.mode));
+        let left = |drive: &crate::profile::DriveProfile, bad: u32| {
+            let all = slots * u64::from(64 - bad);
+            super::cost(drive, all, 1).most
+        };
+        assert_eq!(left(&in_memory, 0) - left(&in_memory, 2), 2 * slots);
+        let most_bad = (0..).find(|bad| super::fit_without(&in_memory, *bad).is_err());
+        let least = slots / 4;
+        assert_eq!(
+            most_bad,
+            Some(((left(&in_memory, 0) - least) / slots + 1) as u32)
+        );
+        let on_flash = drive(&["dram.map_cache=1 MiB"]).unwrap();
+        let capacity = on_flash.capacity_bytes / u64::from(on_flash.geometry.slot_bytes);
+        let entries = u64::from(on_flash.geometry.slot_bytes / super::MAP_ENTRY_BYTES);
+        let map = slots + capacity.div_ceil(entries);
+        assert_eq!(left(&in_memory, 0) - left(&on_flash, 0), map);
     }
 }

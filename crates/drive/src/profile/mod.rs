@@ -22,7 +22,7 @@ pub mod chip;
 pub mod document;
 pub mod drive;
 pub mod heat;
-mod keeps;
+pub(crate) mod keeps;
 pub mod keys;
 pub mod listing;
 mod load;

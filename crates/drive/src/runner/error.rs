@@ -80,7 +80,10 @@ pub enum ForesightError {
         "the records of the trace were given once, and have to be given twice (`Host::foretell_by`)"
     )]
     OneReading,
-    /// The load writes too often.
-    #[error("the load has more versions of pages than 2^31")]
+    /// The load is too long.
+    #[error(
+        "the load has more versions of pages than 2^31, or reads of more pages in parts of it than 2^32: limit the requests of \
+         the run"
+    )]
     TooMany,
 }

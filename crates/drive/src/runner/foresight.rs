@@ -119,9 +119,9 @@ impl Told {
         }
     }
 
-    /// Tells `request`, unless the run has ended before it. Returns whether it has not.
+    /// Tells `request`, unless the run has ended before it, or more was told than can be. Returns whether it has not.
     fn goes_on(&mut self, request: &Request) -> bool {
-        if self.left == 0 {
+        if self.left == 0 || self.future.is_too_long() {
             return false;
         }
         self.left -= 1;

@@ -271,7 +271,7 @@ pub struct FutureBuilder {
     windows: Windows,
 }
 
-/// The load has more versions of pages than the door counts: 2^31.
+/// The load has more versions of pages than the door counts, 2^31, or more pages in windows, 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMany;
 
@@ -319,13 +319,18 @@ impl FutureBuilder {
         }
     }
 
+    /// Whether more was told than the door counts. [`FutureBuilder::build`] will fail, whatever else is told.
+    pub fn is_too_long(&self) -> bool {
+        const MOST: usize = 1 << 31;
+        self.last.len() + self.before.len() >= MOST || self.windows.are_too_many()
+    }
+
     /// The load ends.
     ///
     /// # Errors
-    /// `TooMany` versions of pages.
+    /// `TooMany` versions of pages, or pages in windows.
     pub fn build(self) -> Result<Future, TooMany> {
-        const MOST: usize = 1 << 31;
-        if self.last.len() + self.before.len() >= MOST {
+        if self.is_too_long() {
             return Err(TooMany);
         }
         let mut pages = alloc::vec![Page::default(); self.last.len()];

@@ -13,7 +13,7 @@ use core::ops::Range;
 
 /// Windows of a load, at most: a power of two.
 const MOST: u64 = 64;
-/// A page without a record.
+/// A page without a record. So there are at most so many records.
 const NONE: u32 = u32::MAX;
 
 /// Reads of a page in a window.
@@ -28,7 +28,7 @@ pub struct WindowReads {
 }
 
 /// Reads of pages by windows of the load.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct Windows {
     /// Commands told.
     commands: u64,
@@ -38,9 +38,35 @@ pub struct Windows {
     reads: Vec<WindowReads>,
     /// Index in `reads` of the last record of each page, or [`NONE`].
     last: Vec<u32>,
+    /// Records at most, and whether the load has more.
+    most: u32,
+    are_too_many: bool,
+}
+
+impl Default for Windows {
+    fn default() -> Windows {
+        Windows::of_at_most(NONE)
+    }
 }
 
 impl Windows {
+    /// Windows with `most` records at most.
+    pub(super) fn of_at_most(most: u32) -> Windows {
+        Windows {
+            commands: 0,
+            shift: 0,
+            reads: Vec::new(),
+            last: Vec::new(),
+            most,
+            are_too_many: false,
+        }
+    }
+
+    /// Whether the load has more records than are counted: what is told of it is not all.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.are_too_many
+    }
+
     /// Next comes a command.
     pub(super) fn command(&mut self) {
         if self.commands >> self.shift == MOST {
@@ -60,8 +86,10 @@ impl Windows {
         if at >= self.last.len() {
             self.last.resize(at + 1, NONE);
         }
+        let is_full = self.reads.len() >= self.most as usize;
         match self.reads.get_mut(self.last[at] as usize) {
             Some(last) if last.window == window => last.reads = last.reads.saturating_add(reads),
+            _ if is_full => self.are_too_many = true,
             _ => {
                 self.last[at] = self.reads.len() as u32;
                 self.reads.push(WindowReads {
@@ -283,6 +311,27 @@ mod tests {
                 assert_eq!(found, expected, "seed {seed}, window {window}");
             }
         }
+    }
+
+    /// Reads beyond the records that can be counted are not told as reads of other pages: the load is too long.
+    #[test]
+    fn formula_more_records_than_are_counted_are_too_many() {
+        let load = load(9, 400);
+        let most = told(&load).reads.len() as u32;
+        for (of, are) in [(most, false), (most - 1, true), (3, true)] {
+            let mut windows = Windows::of_at_most(of);
+            for pages in &load {
+                windows.command();
+                pages.iter().for_each(|&page| windows.read(page));
+            }
+            // Pairs of windows were joined, so fewer may be left than there were.
+            let had_room = windows.reads.len() as u32 <= of;
+            assert!(
+                had_room && (!are || windows.are_too_many()),
+                "{of} of {most}"
+            );
+        }
+        assert!(!told(&load).are_too_many());
     }
 
     /// In the order of the load, what is left of a phase is what a look at the rest of the phase finds.

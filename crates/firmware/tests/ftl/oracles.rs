@@ -3,11 +3,11 @@
 use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{
-    Future, FutureBuilder, InPhase, PageFuture, PageHeat, Regions, SuperblockInfo, SuperblockTable,
-    SuperblockUse,
+    Future, FutureBuilder, InPhase, Owner, PageFuture, PageHeat, Regions, SuperblockInfo,
+    SuperblockTable, SuperblockUse,
 };
 use firstread_firmware::policy::area::{
-    AnyArea, Areas, Entry, HIGH, LOW, MakeRoom, PageWrite, RegionRoom,
+    AnyArea, Areas, Entry, HIGH, LOW, MakeRoom, PageMove, PageWrite, RegionRoom,
 };
 use firstread_firmware::policy::cell_mode::{AnyCellMode, CellModes, GiveBack, ReclaimState};
 use firstread_firmware::policy::hot_pages::PageRead;
@@ -447,6 +447,28 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
             "{reads} reads, {left} left"
         );
         assert_eq!(scheme.after_read(LOW, &read), None);
+    }
+    // What is compacted stays, whatever is to come of it. What is returned stays if a read is to come, and not all of it.
+    for (owner, from, stays, future_stays) in [
+        (Owner::Gc, LOW, true, true),
+        (Owner::Wear, LOW, true, true),
+        (Owner::Refresh, LOW, true, true),
+        (Owner::MakeRoom, LOW, false, true),
+        (Owner::Rewrite, LOW, false, false),
+    ] {
+        scheme.oldest_leaves();
+        assert_eq!(scheme.stays(owner), stays, "{owner:?}");
+        for (left, expected) in [(0, stays), (1, future_stays)] {
+            let page = PageMove {
+                owner,
+                from,
+                has_moved: false,
+                heat: PageHeat::default(),
+                future: future((2, left)),
+            };
+            let found = scheme.of_move(&page);
+            assert_eq!(found, expected.then_some(Entry::Stay), "{owner:?} {left}");
+        }
     }
     for (gain, compacts) in [(0, false), (QLC / 2, false), (QLC / 2 + 1, true)] {
         let room = scheme.makes_room(&RegionRoom {

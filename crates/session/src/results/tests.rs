@@ -11,7 +11,7 @@ use firstread_firmware::observe::{Counters, FrontEndCounters, PhysicalCapacity, 
 use firstread_firmware::policy::area::Entry;
 
 use super::*;
-use crate::setup::Simulation;
+use crate::setup::{BurnInSetup, Simulation};
 use crate::study::metric::of_run;
 
 /// A run of a hundred requests, whose counts a test sets.
@@ -122,10 +122,11 @@ fn formula_notes_name_what_is_switched_off() {
     assert_eq!(notes_of(&[area]), json!([]));
 }
 
-/// A state that is computed by an approximation is told: that of two areas under Zipf's law.
+/// A state that is computed by an approximation and burnt in is told: that of two areas under Zipf's law. Without a burn-in such a
+/// state is refused, or is none.
 #[test]
 fn formula_notes_name_a_state_that_is_an_approximation() {
-    let notes_of = |area: &str, precondition: Precondition| {
+    let notes_of = |area: &str, precondition: Precondition, burn_in: bool| {
         let simulation = Simulation {
             drive: "dc-qlc-15t".into(),
             set: vec![Override::parse(area).unwrap()],
@@ -133,20 +134,55 @@ fn formula_notes_name_a_state_that_is_an_approximation() {
                 precondition,
                 ..DriveState::default()
             },
+            burn_in: burn_in.then_some(BurnInSetup::BY_ITSELF),
             ..Simulation::of(Input::job_file("j", READS.to_owned()).unwrap())
         };
         let notes = notes(&simulation.setup().unwrap());
         notes.as_array().map_or(0, Vec::len)
     };
     let (one, two) = ("schemes.area=one", "schemes.area=differential");
-    assert_eq!(notes_of(two, Precondition::Zipf(1.1)), 1);
+    assert_eq!(notes_of(two, Precondition::Zipf(1.1), true), 1);
+    assert_eq!(notes_of(two, Precondition::Zipf(1.1), false), 0);
     for (area, precondition) in [
         (one, Precondition::Zipf(1.1)),
         (two, Precondition::Random),
         (two, Precondition::None),
     ] {
-        assert_eq!(notes_of(area, precondition), 0, "{area}");
+        assert_eq!(notes_of(area, precondition, true), 0, "{area}");
     }
+}
+
+/// Under Zipf's law a drive whose host's area cannot hold its data is burnt in or refused, and one whose area can is neither.
+#[test]
+fn formula_a_state_that_is_an_approximation_is_refused_without_a_burn_in() {
+    let made = |capacity: &str, burn_in: bool| {
+        let set = [
+            "geometry.blocks_per_plane=64",
+            "geometry.wordlines_per_block=32",
+            "schemes.area=differential",
+            capacity,
+        ];
+        let simulation = Simulation {
+            drive: "raro-femu".into(),
+            set: set.map(|text| Override::parse(text).unwrap()).into(),
+            state: DriveState {
+                precondition: Precondition::Zipf(1.1),
+                ..DriveState::default()
+            },
+            burn_in: burn_in.then_some(BurnInSetup::BY_ITSELF),
+            ..Simulation::of(Input::job_file("j", READS.to_owned()).unwrap())
+        };
+        let made = simulation.setup().unwrap().drive();
+        made.map(|drive| drive.is_approximated())
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(made("capacity=456 MiB", true), Ok(true));
+    let text = made("capacity=456 MiB", false).unwrap_err();
+    assert!(
+        text.contains("--precondition zipf:1.1") && text.contains("--burn-in"),
+        "{text}"
+    );
+    assert_eq!(made("capacity=300 MiB", false), Ok(false));
 }
 
 /// A thousand page reads in three modes, two of them with superblocks.

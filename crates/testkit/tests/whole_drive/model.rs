@@ -581,7 +581,7 @@ fn replayed() -> Option<u64> {
 
 /// Whether the environment names the seeds.
 fn are_named() -> bool {
-    replayed().is_some() || range().is_some()
+    replayed().is_some() || seeds_named().is_some()
 }
 
 /// The first of the seeds of a test: the same ones everywhere, unless the environment names another.
@@ -646,7 +646,7 @@ fn powerloss_a_write_ends_where_the_last_program_is_of_padding_and_fails() {
 #[ignore = "takes minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored swarm"]
 fn powerloss_long_swarm_of_drives_keeps_every_version() {
     let mut met = Met::default();
-    let all = match range() {
+    let all = match seeds_named() {
         Some(range) => range.collect(),
         None => seeds(1_500),
     };
@@ -707,7 +707,7 @@ fn powerloss_long_swarm_of_drives_keeps_every_version() {
     clippy::disallowed_methods,
     reason = "how a long run goes on where it was"
 )]
-fn range() -> Option<std::ops::Range<u64>> {
+pub(crate) fn seeds_named() -> Option<std::ops::Range<u64>> {
     let named = std::env::var("FIRSTREAD_MODEL_SEEDS").ok()?;
     let ends = named.split_once("..").map(|(a, b)| (a.parse(), b.parse()));
     match ends {

@@ -352,7 +352,7 @@ impl Placement {
         own: StreamId,
         shared: &mut Shared,
     ) -> (StreamId, Result<Allocated, NoSlot>) {
-        if self.open(now, own, shared) {
+        if !self.goes_elsewhere_first(own, shared) && self.open(now, own, shared) {
             return (own, self.streams.allocate(own));
         }
         match self.stream_with_room() {
@@ -366,6 +366,15 @@ impl Placement {
             }
             None => (own, Err(NoSlot::NeedsBlock)),
         }
+    }
+
+    /// Whether a page of stream `own` of moves goes to another one that has room, because the host would have to make up for the
+    /// superblock: cleaning counts on the room in superblocks that are open, and on one superblock more once they are full. Only
+    /// pages read often that move anyway do so: that their stream needs a superblock is not known beforehand.
+    fn goes_elsewhere_first(&self, own: StreamId, shared: &Shared) -> bool {
+        Some(own) == self.streams.read_often()
+            && self.streams.left_for_moves() > 0
+            && !self.host_is_ahead(self.space.largest_slots as u32, shared)
     }
 
     /// A stream with room in its superblock for a page that moves: one of relocation, or any other if no superblock

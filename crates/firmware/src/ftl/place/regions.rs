@@ -34,8 +34,9 @@ impl Placement {
             if holds && !was_kept && self.host_lacks_what_is_kept(shared) {
                 self.keep(false);
             }
-            // Cleaning for the host has other victims.
-            self.relocation.plan_anew |= self.keeps(RegionId::DECLARED) != was_kept;
+            // Victims of a region that is kept are of no use to the host. Where it is kept no longer, planned victims stay: others
+            // could hold more, and the host would have to make up for that within what is left of its superblock.
+            self.relocation.plan_anew |= self.keeps(RegionId::DECLARED) && !was_kept;
         }
     }
 

@@ -147,8 +147,12 @@ impl Waits {
     }
 }
 
-/// Times that a claim is refused, while the host writes nothing, from which the host is taken to rest.
+/// Times that a claim is refused from which the host is taken to rest.
 const RESTS_AFTER: u32 = 4096;
+
+/// Of these, those that each slot which the host writes meanwhile takes off. A host that writes a slot now and then rests, though
+/// its superblock may not be full for hours.
+const OFF_A_SLOT: u64 = 64;
 
 /// Claims on free superblocks by what is neither the host, nor the map, nor cleaning: [`Placement::may_lend`].
 ///
@@ -159,7 +163,7 @@ pub(crate) struct Claims {
     waits: bool,
     /// Cleaning makes headroom for a claim on a superblock too, until the host needs its next one.
     pub(crate) is_served: bool,
-    /// Times that a claim was refused since the host wrote a slot, and how many it had written.
+    /// Times that a claim was refused, less what slots that the host wrote take off, and how many it had written.
     refused: u32,
     written: u64,
 }
@@ -169,16 +173,19 @@ impl Claims {
     /// superblock more.
     pub(crate) fn refuse(&mut self, by_cleaning: bool, written: u64) {
         self.waits |= by_cleaning;
-        self.refused = match self.written == written {
-            true => self.refused.saturating_add(1),
-            false => 0,
-        };
+        self.refused = (self.left_at(written) + 1).min(RESTS_AFTER);
         self.written = written;
     }
 
-    /// Whether the host writes nothing, although claims wait for it.
+    /// Refusals that are left once `written` slots have been written by the host.
+    fn left_at(&self, written: u64) -> u32 {
+        let off = OFF_A_SLOT.saturating_mul(written.saturating_sub(self.written));
+        u64::from(self.refused).saturating_sub(off) as u32
+    }
+
+    /// Whether the host writes nothing or next to nothing, although claims wait for it.
     pub(crate) fn host_rests(&self, written: u64) -> bool {
-        self.written == written && self.refused >= RESTS_AFTER
+        self.left_at(written) >= RESTS_AFTER
     }
 
     /// A claim on a superblock is granted.
@@ -332,6 +339,32 @@ record! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A host that writes nothing, or a slot now and then, rests once claims were refused often enough. One that writes a slot
+    /// for every 64 refusals does not.
+    #[test]
+    fn formula_a_host_that_writes_next_to_nothing_rests() {
+        for (every, rests) in [
+            (0, true),
+            (4_000, true),
+            (65, true),
+            (63, false),
+            (1, false),
+        ] {
+            let (mut claims, mut written) = (Claims::default(), 7);
+            let mut rested = 0;
+            for refused in 1..=500_000 {
+                if every > 0 && refused % every == 0 {
+                    written += 1;
+                }
+                rested += u32::from(claims.host_rests(written));
+                claims.refuse(true, written);
+            }
+            assert_eq!(rested > 0, rests, "a slot every {every}: {rested}");
+            // A host that writes on does not rest.
+            assert!(!claims.host_rests(written + 1));
+        }
+    }
 
     #[test]
     fn model_waits_are_a_set() {

@@ -76,7 +76,7 @@
 use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Placement;
-use crate::observe::{Owner, RegionId, SuperblockInfo};
+use crate::observe::{ModeSet, Owner, RegionId, SuperblockInfo};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
@@ -171,21 +171,43 @@ impl Placement {
         self.decide(may, true, shared)
     }
 
-    /// Whether superblock `block` of a declared region may be emptied for `owner` now, so that the host keeps its pace. Of other
-    /// superblocks nothing is asked: they give back what they take. Refresh does not wait for the host either, because reads
-    /// go on meanwhile and data would be lost.
-    pub(crate) fn may_empty(&mut self, block: SuperblockId, owner: Owner, shared: &Shared) -> bool {
-        if shared.blocks.region_of(block) == RegionId::MAIN || owner == Owner::Refresh {
+    /// Whether a free superblock of the drive's own mode may change to another one: as [`Placement::may_lend`], and one is there
+    /// that can. Those of a declared region cannot, however many are free.
+    pub(crate) fn may_convert_free(&mut self, shared: &mut Shared) -> bool {
+        let own = shared.config.mode;
+        shared.update_index();
+        let in_own = shared.blocks.in_region(RegionId::MAIN);
+        match in_own.most_worn_free(ModeSet::of(own)) {
+            Some(_) => self.may_lend(shared.slots_of(own), shared),
+            None => self.decide(false, true, shared),
+        }
+    }
+
+    /// Whether superblock `block` may be emptied for `owner` now, so that the host keeps its pace: one of a declared region, and for
+    /// refresh any. These give back what they take, but their moves come before those that make the host's next superblock. Wear leveling
+    /// outside declared regions does not wait: where it did, too little was leveled. Where `is_urgent` is set a superblock waits no
+    /// longer than for the garbage collection that makes the host's next one, because reads go on meanwhile and data would be lost.
+    pub(crate) fn may_empty(
+        &mut self,
+        block: SuperblockId,
+        owner: Owner,
+        is_urgent: bool,
+        shared: &Shared,
+    ) -> bool {
+        let region = shared.blocks.region_of(block);
+        let asks = region != RegionId::MAIN || owner == Owner::Refresh;
+        let host_waits = self.relocation.host_waits.has(Wait::Superblock);
+        if !asks || is_urgent && !host_waits {
             return true;
         }
-        let leaves = match self.keeps(shared.blocks.region_of(block)) {
+        let leaves = match self.keeps(region) {
             true => self.leaves_region(block, owner, shared),
             false => 0,
         };
-        let may = match self.relocation.host_waits.has(Wait::Superblock) {
+        let may = match host_waits {
             // Without garbage nothing else makes room for the host.
             true => !self.has_garbage(shared),
-            false => self.host_keeps_pace(leaves + self.promised_to_claim(), shared),
+            false => self.host_is_ahead(leaves + self.promised_to_claim(), shared),
         };
         self.decide(may, false, shared)
     }
@@ -207,13 +229,15 @@ impl Placement {
         may
     }
 
-    /// Whether the host keeps its pace if `slots` slots are taken from it: it has most of its superblock before it, over which
-    /// the moves for them are spread, or has its next superblock without them, or writes nothing. A drive without regions and
-    /// pools keeps the pace without it.
+    /// Whether the host keeps its pace if `slots` slots are taken from it. A drive without regions and pools keeps the pace without
+    /// asking.
     fn host_keeps_pace(&self, slots: u32, shared: &Shared) -> bool {
-        if !self.shares_headroom(shared) {
-            return true;
-        }
+        !self.shares_headroom(shared) || self.host_is_ahead(slots, shared)
+    }
+
+    /// Whether the host can do without `slots` slots: it has most of its superblock before it, over which the moves for them are
+    /// spread, or has its next superblock without them, or writes nothing.
+    pub(super) fn host_is_ahead(&self, slots: u32, shared: &Shared) -> bool {
         let superblock = self.space.largest_slots;
         let has_begun = 4 * u64::from(self.left_for_host()) >= 3 * superblock;
         let written = shared.counters.host_slots_written;

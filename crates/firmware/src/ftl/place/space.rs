@@ -240,7 +240,11 @@ impl Placement {
         info.holds_map = Some(stream) == self.streams.map();
         info.stream = Some(stream);
         self.streams.of_mut(stream).open(block, mode);
-        self.relocation.plan_anew |= stream != StreamId::MOVE;
+        let plans = matches!(
+            self.streams.row(stream).writer(),
+            Writer::Host | Writer::Map
+        );
+        self.relocation.plan_anew |= plans;
         if is_of_host {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);

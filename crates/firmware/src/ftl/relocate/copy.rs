@@ -8,7 +8,9 @@ use firstread_core::{Arena, Buf, Ns, SuperblockId, Wait};
 use super::{ASKED, Relocate};
 use crate::ftl::place::{Evacuation, Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{CopyRefused, Counters, Owner, RegionId, StreamUse, SuperblockUse};
+use crate::observe::{
+    CopyRefused, Counters, Owner, RegionId, StreamUse, SuperblockInfo, SuperblockUse,
+};
 use crate::policy::area::Areas;
 use crate::policy::cell_mode::CellModes;
 use crate::policy::hot_pages::PageRead;
@@ -30,7 +32,7 @@ impl Relocate {
         let shared = &lower.store.shared;
         let block = shared.jobs[job].at.block;
         let info = shared.blocks.info(block);
-        let is_disturbed = info.reads >= self.most_senses.of(info.mode);
+        let is_disturbed = info.reads >= self.looks_from.of(info.mode);
         if is_disturbed {
             self.refresh_superblock(now, block, lower, ports);
         }
@@ -151,8 +153,8 @@ impl Relocate {
             .or_else(|| refreshes.then_some(StreamUse::Refreshed))
     }
 
-    /// Superblock `block` was read so often that its data are to be rewritten: asks for it to be emptied. If it is still
-    /// open, it is closed first: pages that were just moved may be all that is read, so that nothing else would ever
+    /// Superblock `block` was read so often that its data are to be rewritten, or will be soon: asks for it to be emptied, or
+    /// for a superblock of its mode for its pages. If it is still open, it is closed first: pages that were just moved may be all that is read, so that nothing else would ever
     /// fill it. If it is not at rest or the queue of requests is full, the next read of the superblock asks again.
     #[cold]
     fn refresh_superblock<M: Arena>(
@@ -168,13 +170,15 @@ impl Relocate {
         if info.evacuating || info.failed || place.space.read_only {
             return;
         }
+        if info.reads < self.most_senses.of(info.mode) {
+            if self.will_lack_its_mode(info, place, shared) {
+                place.relocation.wanted.add(info.mode);
+                self.again = true;
+            }
+            return;
+        }
         if info.usage == SuperblockUse::Open {
             return store.close_early(now, block, ports);
-        }
-        if self.waits_for_its_mode(info, place, shared) {
-            place.relocation.wanted.add(info.mode);
-            self.again = true;
-            return;
         }
         if info.usage != SuperblockUse::Full
             || self.asked.len() == ASKED
@@ -193,6 +197,15 @@ impl Relocate {
         });
         place.relocation.asked += 1;
         self.again = true;
+    }
+}
+
+impl Relocate {
+    /// Whether the superblock of `info` was read so much oftener than its limit that its refresh waits for no host: a sixteenth
+    /// oftener. By `docs/firmware/refresh.md` disturb has then used about a quarter of what the code has left.
+    pub(super) fn is_overdue(&self, info: &SuperblockInfo) -> bool {
+        let limit = self.most_senses.of(info.mode);
+        info.reads >= limit.saturating_add(limit / 16)
     }
 }
 

@@ -127,6 +127,9 @@ impl Relocate {
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
+        if current.owner == Owner::Refresh {
+            self.let_come_back(now, lower, ports);
+        }
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         place.relocation.emptying = None;
@@ -228,7 +231,8 @@ impl Relocate {
             let (place, shared) = (&mut lower.store.place, &lower.store.shared);
             let info = shared.blocks.info(asked.block);
             let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
-            if has_stayed && !place.may_empty(asked.block, asked.owner, shared) {
+            let is_urgent = asked.owner == Owner::Refresh && self.is_overdue(info);
+            if has_stayed && !place.may_empty(asked.block, asked.owner, is_urgent, shared) {
                 i += 1;
                 continue;
             }
@@ -289,7 +293,7 @@ impl Relocate {
                 let pays = store.place.shares_headroom(&store.shared);
                 self.start_move(now, current.owner, at, slots, false, lower, ports);
                 // The moves until the host has its next superblock are those of this one too.
-                if matches!(current.owner, Owner::Gc | Owner::Wear) || pays {
+                if matches!(current.owner, Owner::Gc | Owner::Wear | Owner::Refresh) || pays {
                     lower.store.place.relocation.pace.spend(slots.count_ones());
                 }
                 return true;

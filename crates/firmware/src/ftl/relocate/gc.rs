@@ -29,7 +29,7 @@
 use firstread_core::{SuperblockId, Wait};
 
 use super::Relocate;
-use super::victims::MOST_PLANNED;
+use super::victims::{Cold, MOST_PLANNED};
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Placement};
 use crate::observe::{Among, Filled, Owner, RegionId, SuperblockUse};
@@ -188,18 +188,8 @@ impl Relocate {
         if store.place.space.read_only {
             return None;
         }
-        // Wear leveling gives back what it takes, so it needs no more headroom than cleaning. But it can wait.
-        while let Some(region) = self.gc.worn_region()
-            && !store.place.relocation.host_waits.has(Wait::Superblock)
-            && store.place.can_spare(0, &store.shared)
-        {
-            self.gc.consider_wear[region.index()] = false;
-            store.shared.update_index();
-            if let Some(block) = store.place.cold(region, &store.shared)
-                && store.place.may_empty(block, Owner::Wear, &store.shared)
-            {
-                return Some((Owner::Wear, block));
-            }
+        if let Some(block) = self.choose_cold(store) {
+            return Some((Owner::Wear, block));
         }
         self.update_pace(store);
         if !self.may_move(Owner::Gc, store) {
@@ -213,6 +203,38 @@ impl Relocate {
         self.gc.choose(block);
         store.place.relocation.pace.update_soon();
         Some((Owner::Gc, block))
+    }
+
+    /// The superblock to be wear-leveled next. Wear leveling gives back what it takes, so it needs no more headroom than
+    /// cleaning. But it can wait. One that may not be emptied yet is asked for again, because the scheme has counted it as moved.
+    pub(super) fn choose_cold<M>(&mut self, store: &mut FlashStore<M>) -> Option<SuperblockId> {
+        while (self.gc.cold.is_some() || self.gc.worn_region().is_some())
+            && !store.place.relocation.host_waits.has(Wait::Superblock)
+            && store.place.can_spare(0, &store.shared)
+        {
+            let chosen = match self.gc.cold.take() {
+                Some(cold) => {
+                    let info = store.shared.blocks.info(cold.block);
+                    let is_at_rest = Outlook::default().is_at_rest(cold.block, info);
+                    (is_at_rest && info.opened == cold.opened).then_some(cold.block)
+                }
+                None => {
+                    let region = self.gc.worn_region()?;
+                    self.gc.consider_wear[region.index()] = false;
+                    store.shared.update_index();
+                    store.place.cold(region, &store.shared)
+                }
+            };
+            let Some(block) = chosen else { continue };
+            let (place, shared) = (&mut store.place, &store.shared);
+            if place.may_empty(block, Owner::Wear, false, shared) {
+                return chosen;
+            }
+            let opened = shared.blocks.info(block).opened;
+            self.gc.cold = Some(Cold { block, opened });
+            return None;
+        }
+        None
     }
 
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
@@ -273,6 +295,7 @@ impl Relocate {
             || store.place.relocation.superblock_is_wanted()
             || store.place.space.failed > 0
             || self.gc.worn_region().is_some()
+            || self.gc.cold.is_some()
     }
 
     /// The superblock to be cleaned: `chosen`, or the one that gains most if `chosen` does not fit or the

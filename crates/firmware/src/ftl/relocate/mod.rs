@@ -18,12 +18,14 @@
 //! - `moves`: one move, from its read to its new slot.
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
 //!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
+//!   `left_behind`: pages that a refresh has moved out of their mode come back.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and planned victims.
 //! - `regions`: victims of each region, and room in the one that a scheme declares.
 
 mod copy;
 mod evacuate;
 mod gc;
+mod left_behind;
 mod limits;
 mod moves;
 mod promote;
@@ -44,6 +46,7 @@ use crate::policy::gc_victim::AnyGcVictim;
 use crate::policy::refresh::{AnyRefresh, MostSenses, Refresh};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
+use left_behind::LeftBehind;
 use limits::Limits;
 pub(crate) use moves::{Arrived, Rewritten};
 use victims::Gc;
@@ -103,6 +106,11 @@ pub(crate) struct Relocate {
     sees_every_read: bool,
     /// Senses of a superblock from which it is emptied and rewritten.
     most_senses: MostSenses,
+    /// Senses from which reads of a superblock are looked at: the same, but sooner in a mode with a pool, so that a superblock
+    /// for its pages can be made.
+    looks_from: MostSenses,
+    /// Pages read often that a refresh has moved out of their mode.
+    left_behind: LeftBehind,
     /// Slots that superblocks in other modes leave the drive.
     keep_slots: u64,
     /// Limits of promotion.
@@ -120,6 +128,7 @@ impl Relocate {
     ) -> Relocate {
         let window = Relocate::window(&config.geometry);
         let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
+        let modes = cell_mode.streams().iter().filter_map(|row| row.mode());
         let sees_every_read = !(cell_mode.streams().is_empty() && refresh.streams().is_empty());
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
@@ -135,6 +144,8 @@ impl Relocate {
             copies: has_regions || sees_every_read,
             sees_every_read,
             most_senses: refresh.most_senses(),
+            looks_from: refresh.most_senses().an_eighth_sooner(modes.collect()),
+            left_behind: LeftBehind::default(),
             refresh,
             keep_slots: config.capacity_slots + kept,
             limits: Limits::new(config, &cell_mode),
@@ -335,6 +346,8 @@ record! {
         sees_every_read: "of the schemes",
         refresh: "the scheme counts anew what the superblocks' records do not count",
         most_senses: "of the schemes",
+        looks_from: "of the schemes",
+        left_behind: "pages read often come back once what they lie in is full",
         keep_slots: "of the configuration",
         limits: "the limits of promotion count anew: pages that wait are asked for again by their next reads",
     }

@@ -163,7 +163,7 @@ impl Relocate {
                         lpn,
                         from: ppa,
                         owner,
-                        stays: self.stays_in(lpn, at.block, lower),
+                        stays: self.stays_in(lpn, at.block, owner, lower),
                     };
                     match self.write_moved(now, moved, from, lower, ports) {
                         Err(TakeError::Overtaken) => {
@@ -212,19 +212,20 @@ impl Relocate {
         shared.jobs.release(job);
     }
 
-    /// The mode in which page `lpn` stays, if its superblock `block` is in another mode than the drive's own and the
-    /// scheme of axis `cell_mode` keeps the page there.
+    /// The mode in which page `lpn` stays, if its superblock `block` is in another mode than the drive's own, is emptied for
+    /// `owner`, and the scheme of axis `cell_mode` keeps the page there.
     #[inline]
     pub(super) fn stays_in<M: Arena>(
         &self,
         lpn: Lpn,
         block: SuperblockId,
+        owner: Owner,
         lower: &LowerLayers<M>,
     ) -> Option<CellMode> {
         if lower.store.place.space.pools.are_common() {
             return None;
         }
-        self.stays_in_pool(lpn, block, lower)
+        self.stays_in_pool(lpn, block, owner, lower)
     }
 
     #[inline(never)] // Most drives have no pools.
@@ -232,6 +233,7 @@ impl Relocate {
         &self,
         lpn: Lpn,
         block: SuperblockId,
+        owner: Owner,
         lower: &LowerLayers<M>,
     ) -> Option<CellMode> {
         let store = &lower.store;
@@ -240,7 +242,11 @@ impl Relocate {
             return None;
         }
         let Shared { heat, future, .. } = &store.shared;
-        let stays = self.cell_mode.stays(mode, heat.of(lpn), future.of(lpn));
+        let (heat, future) = (heat.of(lpn), future.of(lpn));
+        let stays = match owner {
+            Owner::Refresh => self.cell_mode.stays_refreshed(mode, heat, future),
+            _ => self.cell_mode.stays(mode, heat, future),
+        };
         stays.then_some(mode)
     }
 
@@ -269,6 +275,9 @@ impl Relocate {
             let mode = mode_of(moved.from);
             let is_demoted = store.place.space.pools.has(mode) && mode != mode_of(placed.ppa());
             store.shared.counters.slots_demoted += u64::from(is_demoted);
+            if is_demoted && owner == Owner::Refresh && stays.is_some() {
+                self.left_behind.add(mode, placed.ppa().block());
+            }
         }
         store.shared.counters.slots_moved += 1;
         store.shared.counters.slots_moved_by[owner as usize] += 1;

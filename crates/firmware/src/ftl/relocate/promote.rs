@@ -33,7 +33,7 @@ impl Relocate {
         pages.any(|ppa| {
             let page = ports.stored(ppa).map(|spare| spare.lpn);
             let page = page.filter(|&lpn| store.table.lies_at(lpn, ppa));
-            page.is_some_and(|lpn| self.stays_in(lpn, block, lower).is_some())
+            page.is_some_and(|lpn| self.stays_in(lpn, block, Owner::Convert, lower).is_some())
         })
     }
 
@@ -125,26 +125,25 @@ impl Relocate {
         refused
     }
 
-    /// Whether a superblock of `info`, which reads have disturbed, is not emptied yet, because its mode has no free superblock
-    /// for its pages and can have one: those that are read most would go to the drive's own mode. What is left of the
-    /// superblock that its stream fills does not count, because promotions may take it first. It waits for an eighth of its
-    /// limit at most.
-    pub(super) fn waits_for_its_mode(
+    /// Whether the mode of the superblock of `info`, which is read so often that it will be refreshed, has no free superblock for
+    /// its pages and can have one: those that are read most would go to the drive's own mode. What is left of the superblock that
+    /// its stream fills does not count, because promotions may take it first.
+    pub(super) fn will_lack_its_mode(
         &self,
         info: &SuperblockInfo,
         place: &Placement,
         shared: &Shared,
     ) -> bool {
-        let limit = self.most_senses.of(info.mode);
         place.space.pools.has(info.mode)
+            && info.usage == SuperblockUse::Full
             && info.valid_slots > 0
-            && info.reads < limit.saturating_add(limit / 8)
-            && !place.has_free_in(info.mode)
+            && !place.will_have_free_in(info.mode, shared)
             && self.over_provisioning_allows(info.mode, place, shared)
     }
 
     /// The mode that emptied superblock `block` is erased into: `mode`, or that of a stream that has found no
-    /// superblock. No superblock of a declared region leaves it for the pool of a mode.
+    /// superblock. No superblock of a declared region leaves it for the pool of a mode. One that was in the mode of the stream
+    /// costs nothing more.
     pub(super) fn mode_for_stream(
         &mut self,
         block: SuperblockId,
@@ -154,13 +153,16 @@ impl Relocate {
     ) -> CellMode {
         let wanted = place.relocation.wanted.first();
         let own = shared.config.mode;
+        let was_in = shared.blocks.info(block).mode;
         match wanted {
-            // The superblock was being emptied, so the change takes no free one: hence the 0 below.
             Some(to)
                 if mode == own
                     && shared.blocks.region_of(block) == RegionId::MAIN
                     && !place.will_have_free_in(to, shared)
-                    && self.may_convert(to, 0, place, shared).is_ok() =>
+                    && match to == was_in {
+                        true => place.may_lend(0, shared),
+                        false => self.may_convert(to, false, place, shared).is_ok(),
+                    } =>
             {
                 debug_assert_eq!(shared.blocks.info(block).valid_slots, 0, "it is empty");
                 place.relocation.wanted.remove(to);
@@ -192,8 +194,7 @@ impl Relocate {
             place.relocation.wanted.remove(to);
             return;
         }
-        let taken = shared.slots_of(shared.config.mode);
-        let chosen = self.may_convert(to, taken, place, shared).and_then(|()| {
+        let chosen = self.may_convert(to, true, place, shared).and_then(|()| {
             place
                 .free_for_conversion(shared)
                 .ok_or(CopyRefused::Reserve)
@@ -223,14 +224,14 @@ impl Relocate {
             && place.space.physical_slots >= self.keep_slots + shrinks
     }
 
-    /// Whether a superblock of the drive's own mode may change to mode `to`: `taken` are its slots if it is a free one,
-    /// and none if it has just been emptied.
+    /// Whether a superblock of the drive's own mode may change to mode `to`: one that `is_free`, or one that has just been
+    /// emptied.
     fn may_convert(
         &mut self,
         to: CellMode,
-        taken: u32,
+        is_free: bool,
         place: &mut Placement,
-        shared: &Shared,
+        shared: &mut Shared,
     ) -> Result<(), CopyRefused> {
         if !self.over_provisioning_allows(to, place, shared) {
             return Err(CopyRefused::OverProvisioning);
@@ -238,7 +239,12 @@ impl Relocate {
         if !self.cell_mode.may_convert(to, &shared.blocks) {
             return Err(CopyRefused::Capacity);
         }
-        match place.may_lend(taken, shared) {
+        let may = match is_free {
+            true => place.may_convert_free(shared),
+            // It was being emptied, so the change takes no free one: hence the 0.
+            false => place.may_lend(0, shared),
+        };
+        match may {
             true => Ok(()),
             false => Err(CopyRefused::Reserve),
         }

@@ -122,8 +122,8 @@ impl Relocate {
         let asked = self.for_room?;
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
-        let waits =
-            !place.can_spare(0, shared) || !place.may_empty(asked.block, asked.owner, shared);
+        let waits = !place.can_spare(0, shared)
+            || !place.may_empty(asked.block, asked.owner, false, shared);
         let asked = match waits {
             true => return None,
             false => self.for_room.take()?,

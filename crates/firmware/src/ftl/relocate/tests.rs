@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId, Wait};
 
-use super::victims::{Gc, MOST_PLANNED};
+use super::victims::{Cold, Gc, MOST_PLANNED};
 use super::{Busy, PAGES};
 use crate::format::{Cursor, Record as _};
 use crate::ftl::place::{Item, Why};
@@ -466,4 +466,35 @@ fn powerloss_another_scheme_chooses_victims_after_a_restart() {
     new.relocate.transfer(&mut Cursor::loading(&dump));
     assert_eq!(chosen(&mut new), Some(SuperblockId(1)));
     assert_eq!(new.relocate.gc.chosen, 5);
+}
+
+/// Wear leveling of a superblock that may not be emptied now is asked for again, though its scheme has counted it as done: as long as
+/// the superblock has not changed.
+#[test]
+fn sequence_wear_leveling_that_was_refused_is_asked_for_again() {
+    for changes in [false, true] {
+        let mut drive = filled(12, 4, 40);
+        let block = SuperblockId(2);
+        let opened = drive.lower.store.shared.blocks.info(block).opened;
+        drive.relocate.gc.cold = Some(Cold { block, opened });
+        let store = &mut drive.lower.store;
+        store
+            .place
+            .relocation
+            .host_waits
+            .set(Wait::Superblock, true);
+        assert_eq!(drive.relocate.choose_cold(&mut drive.lower.store), None);
+        assert!(drive.relocate.has_more_to_move(&drive.lower.store));
+        // Nothing is refused for good: the host does not wait, and has its next superblock.
+        let store = &mut drive.lower.store;
+        store
+            .place
+            .relocation
+            .host_waits
+            .set(Wait::Superblock, false);
+        store.shared.blocks.info_mut(block).opened += u64::from(changes);
+        let found = drive.relocate.choose_cold(&mut drive.lower.store);
+        assert_eq!(found, (!changes).then_some(block));
+        assert_eq!(drive.relocate.gc.cold, None);
+    }
 }

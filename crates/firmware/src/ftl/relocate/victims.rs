@@ -21,6 +21,16 @@ pub(crate) struct Gc {
     pub(super) planned_count: usize,
     /// Wear of each region has changed since wear leveling last looked at it.
     pub(super) consider_wear: [bool; MOST_REGIONS],
+    /// The superblock that wear leveling has chosen and that may not be emptied yet.
+    pub(super) cold: Option<Cold>,
+}
+
+/// A superblock of cold data that waits to be emptied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Cold {
+    pub(super) block: SuperblockId,
+    /// Number of its opening.
+    pub(super) opened: u64,
 }
 
 impl Gc {
@@ -31,6 +41,7 @@ impl Gc {
             planned: [SuperblockId(0); MOST_PLANNED],
             planned_count: 0,
             consider_wear: [false; MOST_REGIONS],
+            cold: None,
         }
     }
 
@@ -74,5 +85,6 @@ record! {
         consider_wear: "for each region, whether its wear has changed since wear leveling looked at it",
     } not {
         victim: "of the schemes",
+        cold: "wear leveling chooses again",
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The versions that will be read most are those that LWA has room for. Such a page goes there when the host writes it,
 //! when it is moved anyway, or at its first read, whether that was retried or not. Nothing else enters. A page of which
-//! no read is to come leaves with its superblock.
+//! no read is to come leaves when its superblock is returned.
 
 use alloc::vec::Vec;
 
@@ -96,6 +96,9 @@ impl Areas for Clairvoyant {
     }
 
     fn of_move(&self, page: &PageMove) -> Option<Entry> {
+        if page.from == LOW && self.stays(page.owner) {
+            return Some(Entry::Stay);
+        }
         if page.owner == Owner::Rewrite || !self.belongs(page.future) {
             return None;
         }
@@ -106,6 +109,12 @@ impl Areas for Clairvoyant {
             (HIGH, Owner::Wear) => Some(Entry::Wear),
             _ => None,
         }
+    }
+
+    /// Pages of which no read is to come leave when their superblock is returned, and not when garbage is compacted: room is made
+    /// only where the high wearing area has room for what leaves.
+    fn stays(&self, owner: Owner) -> bool {
+        !matches!(owner, Owner::MakeRoom | Owner::Rewrite)
     }
 
     fn sees_read(&self, area: RegionId, _retries: u8) -> bool {

@@ -24,8 +24,8 @@ use super::plan::{Plan, Slots, Times};
 use super::rounds::{PERIOD, Rounds};
 use super::{CellModes, GiveBack, ReclaimState};
 use crate::observe::{
-    Future, InPhase, ModeSet, PageFuture, PageHeat, StreamRow, SuperblockInfo, SuperblockTable,
-    SuperblockUse,
+    Future, InPhase, ModeSet, PageFuture, PageHeat, RegionId, StreamRow, SuperblockInfo,
+    SuperblockTable, SuperblockUse,
 };
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, ReadTimes};
@@ -157,14 +157,16 @@ impl Clairvoyant {
         self.slots.of(info.mode).is_some() && info.reads >= self.slots.tired
     }
 
-    /// Superblock of the drive's own mode with the most garbage, if no superblock is free for a change of mode. Garbage collection
-    /// goes at the pace of the host's writes, and a load may have none.
+    /// Superblock of the drive's own region and mode with the most garbage, if no superblock is free for a change of mode: one of a
+    /// declared region does not change its mode. Garbage collection goes at the pace of the host's writes, and a load may have
+    /// none.
     fn makes_room(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
         if self.allowed.1 < NONE_FREE {
             return None;
         }
         self.allowed.1 = 0;
-        let at_rest = blocks.iter().filter(|(_, info)| {
+        let own = blocks.in_region(RegionId::MAIN);
+        let at_rest = own.iter().filter(|(_, info)| {
             let is_full = info.usage == SuperblockUse::Full && !info.evacuating && !info.failed;
             is_full && info.mode == self.own && !info.holds_map
         });

@@ -82,6 +82,10 @@ pub trait CellModes {
         let _ = (mode, heat, future);
         false
     }
+    /// The same for a superblock that is emptied because its reads have disturbed it. It is read often as a whole.
+    fn stays_refreshed(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool {
+        self.stays(mode, heat, future)
+    }
     /// A load begins of which `future` tells. Only oracles are told. They may divide it into phases. Not on the path of a request.
     fn foresee(&mut self, future: &mut Future) {
         let _ = future;

@@ -82,6 +82,10 @@ impl CellModes for Hotness {
         self.stay.has(mode, heat)
     }
 
+    fn stays_refreshed(&self, _: CellMode, heat: PageHeat, _: PageFuture) -> bool {
+        Stay::has_refreshed(heat)
+    }
+
     fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack> {
         self.cold.next(state)
     }

@@ -42,6 +42,7 @@ axis! {
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode>;
     fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool;
     fn stays(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool;
+    fn stays_refreshed(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool;
     fn foresee(&mut self, future: &mut Future);
     #[inline]
     fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack>;

@@ -48,6 +48,12 @@ impl Stay {
         }
     }
 
+    /// Whether a page of heat `heat` stays in its mode when reads have disturbed its superblock: if it was read of late. A
+    /// superblock that is read so often is as hot as it was. What of it has become cold leaves by reclaim.
+    pub(super) fn has_refreshed(heat: PageHeat) -> bool {
+        heat.reads > 0
+    }
+
     /// Whether a page of heat `heat` stays in `mode`.
     pub(super) fn has(self, mode: CellMode, heat: PageHeat) -> bool {
         heat.reads >= self.least(mode)

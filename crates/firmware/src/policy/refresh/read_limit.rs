@@ -12,6 +12,7 @@
 use firstread_core::CellMode;
 use firstread_core::params::{Param, Values};
 
+use crate::observe::ModeSet;
 use crate::policy::Setup;
 
 /// Range of a limit. A limit of zero would have every superblock rewritten at each read.
@@ -54,6 +55,15 @@ impl MostSenses {
         let limits = [READS_SLC, READS_MLC, READS_TLC, READS_QLC];
         let dies = u64::from(setup.geometry.dies());
         MostSenses(limits.map(|limit| values.get(limit.key) as u64 * dies))
+    }
+
+    /// The same limits, an eighth sooner in `modes`.
+    pub(crate) fn an_eighth_sooner(self, modes: ModeSet) -> MostSenses {
+        let MostSenses(mut limits) = self;
+        for mode in CellMode::ALL.iter().filter(|mode| modes.has(**mode)) {
+            limits[mode.index()] -= limits[mode.index()] / 8;
+        }
+        MostSenses(limits)
     }
 
     /// Senses from which a superblock in `mode` is emptied and its data are rewritten.

@@ -6,7 +6,7 @@ use firstread_core::params::Param;
 use firstread_core::{CellMode, CommandId, Ns, Stream, SuperblockId};
 
 use crate::ftl::relocate::ASKED;
-use crate::ftl::tests::{Drive, Silent, drive_with, fill, geometry, setup};
+use crate::ftl::tests::{Drive, Silent, drive_of, drive_with, fill, geometry, setup};
 use crate::observe::{Owner, PageFuture, PageHeat, RegionId, SuperblockUse};
 use crate::policy::area::{AXIS, AnyArea, Areas, Entry};
 use crate::policy::hot_pages::PageRead;
@@ -85,6 +85,54 @@ fn limit(mode: CellMode) -> u64 {
     }
 }
 
+/// A superblock in a mode with a pool asks for another one of its mode from seven eighths of its limit on, and is asked for itself
+/// at its limit, whether that one has come or not. No refresh waits longer than for a sixteenth of the limit.
+#[test]
+fn formula_a_superblock_of_its_mode_is_wanted_before_the_limit() {
+    let setup = setup(CellMode::Qlc, geometry(40), 20 * 256);
+    let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", "hotness"));
+    fill(&mut drive, 16, 40);
+    drive.relocate.most_senses = most_senses();
+    let modes = [CellMode::Slc, CellMode::Tlc].into_iter().collect();
+    drive.relocate.looks_from = most_senses().an_eighth_sooner(modes);
+    for (mode, is_pool) in [
+        (CellMode::Slc, true),
+        (CellMode::Tlc, true),
+        (CellMode::Qlc, false),
+    ] {
+        let limit = limit(mode);
+        let sooner = limit - limit / 8;
+        for (reads, wanted, asked) in [
+            (sooner - 1, false, false),
+            (sooner, is_pool, false),
+            (limit - 1, is_pool, false),
+            (limit, false, true),
+        ] {
+            let block = SuperblockId(3);
+            let info = drive.lower.store.shared.blocks.info_mut(block);
+            (info.mode, info.reads) = (mode, reads);
+            mp_page_read(&mut drive, block, Purpose::SharedRead, 1);
+            let place = &mut drive.lower.store.place;
+            assert_eq!(
+                place.relocation.wanted.has(mode),
+                wanted,
+                "{mode:?} {reads}"
+            );
+            place.relocation.wanted.remove(mode);
+            assert_eq!(
+                drive.relocate.asked.pop_front().is_some(),
+                asked,
+                "{mode:?} {reads}"
+            );
+            let info = *drive.lower.store.shared.blocks.info(block);
+            assert!(!drive.relocate.is_overdue(&info));
+        }
+        let mut info = *drive.lower.store.shared.blocks.info(SuperblockId(3));
+        info.reads = limit + limit / 16;
+        assert!(drive.relocate.is_overdue(&info));
+    }
+}
+
 /// A superblock that was read as often as the limit of its mode says is asked for once: if it is full and at rest, has not failed, and the
 /// queue of requests has room.
 #[test]
@@ -94,6 +142,7 @@ fn model_a_superblock_that_is_read_too_often_is_asked_for_once() {
         let s = Stream::new(seed).named("refresh");
         let mut drive = drive(("refresh", "read-count"));
         drive.relocate.most_senses = most_senses();
+        drive.relocate.looks_from = most_senses();
         let of = |mode| drive.relocate.most_senses.of(mode);
         assert_eq!(CellMode::ALL.map(of), CellMode::ALL.map(limit));
         drive.lower.store.place.space.read_only = seed % 10 == 0;

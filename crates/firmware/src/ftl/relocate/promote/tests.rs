@@ -7,7 +7,6 @@ use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId};
 use crate::ftl::place::{Erased, Evacuation};
 use crate::ftl::tests::{Drive, Silent, drive_of, emptying, fill, geometry, setup};
 use crate::observe::{CopyRefused, FutureBuilder, Owner, Regions, SuperblockUse};
-use crate::policy::refresh::{self, AnyRefresh, Refresh};
 
 /// Slots of a superblock in the modes of the drive.
 const QLC: u64 = 256;
@@ -139,8 +138,8 @@ fn model_a_superblock_changes_its_mode_where_capacity_and_reserve_allow() {
             for taken in [0, QLC] {
                 let expected = expected(&drive, scheme == "hotness", to, taken);
                 let store = &mut drive.lower.store;
-                let (place, shared) = (&mut store.place, &store.shared);
-                let may = drive.relocate.may_convert(to, taken as u32, place, shared);
+                let (place, shared) = (&mut store.place, &mut store.shared);
+                let may = drive.relocate.may_convert(to, taken > 0, place, shared);
                 assert_eq!(may, expected, "seed {seed}: {to:?}, {taken} slots taken");
                 found[match may {
                     Ok(()) => 0,
@@ -154,36 +153,69 @@ fn model_a_superblock_changes_its_mode_where_capacity_and_reserve_allow() {
     assert!(found.iter().all(|n| *n > 100), "{found:?}");
 }
 
-/// A superblock that reads have disturbed waits for a superblock in its mode, if it holds data, if the mode has a pool, if the
-/// over-provisioning allows one more, and until it was read an eighth more than the limit.
+/// A free superblock changes its mode where one lies in the drive's own region, however many are free in a declared one. Where
+/// none does, cleaning makes room for one.
 #[test]
-fn model_a_disturbed_superblock_waits_for_its_mode() {
-    let axis = &refresh::AXIS;
-    let record = axis.schemes.iter().find(|s| s.name == "read-count");
-    let params = record.expect("a scheme of the axis").params.iter();
-    let values: Vec<i64> = params.map(|p| p.default()).collect();
-    let (mut waits, mut goes) = (0, 0);
+fn formula_free_superblocks_of_a_declared_region_do_not_change_their_mode() {
+    for own in [false, true] {
+        let setup = setup(CellMode::Qlc, geometry(40), 20 * QLC);
+        let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", "hotness"));
+        fill(&mut drive, 16, 0);
+        let store = &mut drive.lower.store;
+        let blocks = &mut store.shared.blocks;
+        let first = blocks.len() - if own { 15 } else { 16 };
+        blocks.divide(Regions::new(blocks.len(), Some(first)));
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        let may = drive
+            .relocate
+            .may_convert(CellMode::Slc, true, place, shared);
+        assert_eq!(may.is_ok(), own, "{may:?}");
+        assert_eq!(place.free_for_conversion(shared).is_some(), own);
+        place.relocation.claims.host_opens();
+        assert_eq!(place.relocation.claims.is_served, !own);
+    }
+}
+
+/// A superblock that will be refreshed lacks one of its mode for its pages: if it holds data, if the mode has a pool without a free
+/// one, and if the over-provisioning allows one more.
+#[test]
+fn model_a_superblock_that_will_be_refreshed_lacks_its_mode() {
+    let (mut lacks, mut has) = (0, 0);
     for seed in 0..400 {
         let s = Stream::new(seed).named("disturbed");
         let mut drive = drawn("hotness", s);
-        let setup = setup(CellMode::Qlc, geometry(16), 1_000);
-        let refresh = AnyRefresh::new("read-count", &setup, &values).expect("a scheme");
-        drive.relocate.most_senses = refresh.most_senses();
         let mut info = *drive.lower.store.shared.blocks.info(SuperblockId(1));
         info.mode = [CellMode::Slc, CellMode::Tlc, CellMode::Qlc][s.at(30).below(3) as usize];
-        let limit = 120_000;
-        info.reads = limit + limit / 8 + s.at(31).below(4) - 2;
         info.valid_slots = s.at(32).below(3) as u32;
+        let usage = [
+            SuperblockUse::Open,
+            SuperblockUse::Full,
+            SuperblockUse::Full,
+        ];
+        info.usage = usage[s.at(33).below(3) as usize];
+        let is_full = info.usage == SuperblockUse::Full;
         let allowed = info.mode != CellMode::Qlc && leaves_over_provisioning(&drive, info.mode);
-        let expected = allowed && info.valid_slots > 0 && info.reads < limit + limit / 8;
-        let store = &drive.lower.store;
-        let found = drive
-            .relocate
-            .waits_for_its_mode(&info, &store.place, &store.shared);
-        assert_eq!(found, expected, "seed {seed}: {info:?}");
-        *(if found { &mut waits } else { &mut goes }) += 1;
+        let expected = allowed && info.valid_slots > 0 && is_full;
+        let store = &mut drive.lower.store;
+        let found = |relocate: &crate::ftl::relocate::Relocate, store: &mut _| {
+            let store: &mut crate::flash_store::FlashStore<_> = store;
+            relocate.will_lack_its_mode(&info, &store.place, &store.shared)
+        };
+        assert_eq!(
+            found(&drive.relocate, store),
+            expected,
+            "seed {seed}: {info:?}"
+        );
+        *(if expected { &mut lacks } else { &mut has }) += 1;
+        if expected {
+            let free = SuperblockId(store.shared.blocks.len() - 1);
+            store.place.take_free(free, &store.shared);
+            let ports = &mut Silent::default();
+            store.start_erase(Ns::ZERO, free, info.mode, Erased::Free, ports);
+            assert!(!found(&drive.relocate, store), "seed {seed}: one is coming");
+        }
     }
-    assert!(waits > 20 && goes > 100, "{waits} {goes}");
+    assert!(lacks > 20 && has > 100, "{lacks} {has}");
 }
 
 /// An emptied superblock goes to the stream that has found none: where it is to be of the drive's own mode, outside a
@@ -213,7 +245,15 @@ fn model_an_emptied_superblock_goes_to_the_stream_that_waits() {
         let blocks = &mut store.shared.blocks;
         blocks.divide(Regions::new(blocks.len(), is_declared.then_some(1)));
         let mode = [CellMode::Qlc, CellMode::Qlc, CellMode::Tlc][s.at(24).below(3) as usize];
-        let may = expected(&drive, true, to, 0).is_ok();
+        // One that was in the mode before costs no over-provisioning.
+        let was_in_it = s.at(25).below(4) == 0;
+        if was_in_it {
+            store.shared.blocks.info_mut(block).mode = to;
+        }
+        let may = match was_in_it {
+            true => leaves_reserve(&drive, 0),
+            false => expected(&drive, true, to, 0).is_ok(),
+        };
         let changes = is_wanted && !is_coming && !is_declared && mode == CellMode::Qlc && may;
         let store = &mut drive.lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
