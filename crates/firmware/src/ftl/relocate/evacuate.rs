@@ -128,7 +128,7 @@ impl Relocate {
         ports: &mut impl Out,
     ) {
         if current.owner == Owner::Refresh {
-            self.let_come_back(now, lower, ports);
+            self.left_behind.let_come_back(now, lower, ports);
         }
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);

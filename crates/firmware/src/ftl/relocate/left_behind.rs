@@ -6,7 +6,6 @@
 
 use firstread_core::{Arena, CellMode, Ns, SuperblockId};
 
-use super::Relocate;
 use crate::lower_layers::LowerLayers;
 use crate::observe::SuperblockUse;
 use crate::shared::Out;
@@ -39,9 +38,7 @@ impl LeftBehind {
             pages: pages + 1,
         });
     }
-}
 
-impl Relocate {
     /// A superblock has been refreshed: closes the open superblock in which pages read often were left, if they are worth a
     /// superblock in their mode, and asks for that one.
     pub(super) fn let_come_back<M: Arena>(
@@ -50,7 +47,7 @@ impl Relocate {
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
-        let Some(left) = self.left_behind.0 else {
+        let Some(left) = self.0 else {
             return;
         };
         let store = &mut lower.store;
@@ -63,7 +60,7 @@ impl Relocate {
         }
         // Where cleaning needs the rest of the superblock, the next refresh tries again.
         if store.shared.blocks.info(left.block).usage != SuperblockUse::Open {
-            self.left_behind = LeftBehind::default();
+            self.0 = None;
         }
     }
 }
