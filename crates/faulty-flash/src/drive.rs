@@ -5,7 +5,7 @@ use firstread_core::{CommandId, HostCommand, HostOp, Ns, Status, Stream, Superbl
 use firstread_firmware::format::{SectionId, bytes_up_to};
 use firstread_firmware::ftl::{Recovering, Recovery};
 use firstread_firmware::observe::SuperblockUse;
-use firstread_firmware::{Firmware, Keeper, WriteCache};
+use firstread_firmware::{Firmware, Keeper, KeptPlaces, WriteCache};
 
 use super::bug::{Bug, NoBug};
 use super::config::{ConfigError, DriveConfig};
@@ -21,7 +21,7 @@ const STEP: Ns = Ns(100);
 /// How long the power is off.
 const POWER_OFF: Ns = Ns(1_000);
 /// What has changed is kept in memory that survives after every so many events, and whenever the firmware is stopped.
-const KEEP_EVERY: u64 = 8;
+const KEEP_EVERY: u64 = 32;
 /// Events after which a drive without a command that ends is said never to come to rest.
 const EVENTS_AT_MOST: u64 = 4_000_000;
 
@@ -98,6 +98,8 @@ pub struct FaultyDrive {
     pub(crate) is_stopped: bool,
     /// That memory.
     pub(crate) keeper: Option<Keeper<Survives>>,
+    /// Where the state lies in it, once that is known.
+    pub(crate) places: Option<KeptPlaces>,
     /// Allocations while it was written.
     pub(crate) kept_allocations: u64,
 }
@@ -157,6 +159,7 @@ impl FaultyDrive {
             allocations: None,
             is_stopped: false,
             keeper: None,
+            places: None,
             kept_allocations: 0,
         };
         drive.fill();

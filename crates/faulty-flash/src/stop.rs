@@ -37,7 +37,11 @@ impl FaultyDrive {
         if !self.is_stopped || self.keeper.is_some() {
             return;
         }
-        let places = KeptPlaces::of(&mut firmware(&self.config, self.seed, 0));
+        let places = match self.places {
+            Some(places) => places,
+            None => KeptPlaces::of(&mut firmware(&self.config, self.seed, 0)),
+        };
+        self.places = Some(places);
         let (memory, every) = (Survives::new(places.bytes()), self.learned_every());
         self.keeper = Some(Keeper::new(memory, places, &mut self.firmware, every));
         self.keep();
