@@ -58,8 +58,8 @@ pub struct DriveArgs {
     pub pe_cycles: Vec<String>,
     /// The result of `firstread life --json`: superblocks are worn as that life left them
     ///
-    /// Each superblock in use has the P/E cycles that it had at the end of the life, and as many are retired. The drive
-    /// has to have the geometry of the one that lived.
+    /// Each superblock has the P/E cycles that it had at the end of the life, and those that were retired are retired. The
+    /// drive has to have the geometry of the one that lived.
     #[arg(long, value_name = "FILE", conflicts_with = "pe_cycles")]
     pub wear_from: Option<PathBuf>,
     /// Time without power, after the powered time

@@ -104,12 +104,13 @@ fn golden_errors() {
         );
     let example = "randread-4k-qd1";
     let small = ["--drive", "bench-4g"];
-    let cases: [&[&str]; 33] = [
+    let cases: [&[&str]; 34] = [
         &[],
         &["rnu"],
         &["list", "drive"],
         &["run"],
         &["run", "randread-4k"],
+        &["life", "jesd219-client"],
         &["run", "./nosuch.fio"],
         &["run", "option.fio"],
         &["run", "size.fio"],

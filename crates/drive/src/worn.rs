@@ -1,12 +1,18 @@
 //! Superblocks as a life left them.
 
-/// Wear of every superblock, and which of them are retired.
+use firstread_core::Ns;
+
+/// Wear of every superblock, which of them are retired, and what the drive has lived through by then.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WornBlocks {
     /// Program/erase cycles of each.
     pub pe_cycles: Vec<u32>,
     /// Whether each is retired. As long as the other.
     pub retired: Vec<bool>,
+    /// Bytes that the host has written.
+    pub written_bytes: u64,
+    /// Time since the beginning of the life.
+    pub lived: Ns,
 }
 
 impl WornBlocks {
@@ -16,15 +22,11 @@ impl WornBlocks {
         all.filter_map(|(block, (&pe_cycles, &retired))| (!retired).then_some((block, pe_cycles)))
     }
 
-    /// The wear of those in use, in their order, then that of the retired ones, and how many these are. A drive that is
-    /// filled by arithmetic retires its last superblocks, so it has them in this order.
-    pub(crate) fn retired_last(&self) -> (Vec<u32>, u32) {
-        let mut wear: Vec<u32> = self.in_use().map(|(_, pe_cycles)| pe_cycles).collect();
-        let in_use = wear.len();
-        let all = self.pe_cycles.iter().zip(&self.retired);
-        wear.extend(all.filter_map(|(&pe_cycles, &retired)| retired.then_some(pe_cycles)));
-        let retired = wear.len() - in_use;
-        (wear, retired as u32)
+    /// Numbers of those that are retired, in rising order.
+    pub fn retired(&self) -> Vec<u32> {
+        let all = (0..).zip(&self.retired);
+        all.filter_map(|(block, &retired)| retired.then_some(block))
+            .collect()
     }
 }
 
@@ -33,12 +35,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formula_retired_superblocks_come_last() {
+    fn formula_retired_superblocks_are_not_in_use() {
         let worn = WornBlocks {
             pe_cycles: vec![5, 9, 7, 8],
             retired: vec![false, true, false, true],
+            ..WornBlocks::default()
         };
         assert_eq!(worn.in_use().collect::<Vec<_>>(), [(0, 5), (2, 7)]);
-        assert_eq!(worn.retired_last(), (vec![5, 7, 9, 8], 2));
+        assert_eq!(worn.retired(), [1, 3]);
     }
 }

@@ -10,3 +10,4 @@ mod interrupt;
 mod machine;
 mod phases;
 mod precondition;
+mod worn;

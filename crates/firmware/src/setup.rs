@@ -85,17 +85,17 @@ impl<M: Arena> Firmware<M> {
 
     /// The superblocks that a fill of `filled` superblocks in address order leaves out between others, so that a region
     /// that a scheme declares is filled too: the free ones of a drive that is full lie at the end of the drive's own
-    /// region. Empty if there are none.
+    /// region. Their places among the superblocks that are not retired; empty if there are none.
     pub fn left_out_by_fill(&self, filled: u32) -> Range<u32> {
         let store = &self.lower.store;
         let blocks = &store.shared.blocks;
         let declared = store.place.area.region();
         let free_after = declared.and_then(|region| region.free_after_fill);
-        let usable = blocks
-            .iter()
-            .filter(|(_, info)| info.usage != SuperblockUse::Bad);
-        let usable = usable.count() as u32;
-        let own = blocks.numbers_in(RegionId::MAIN).end;
+        let is_usable =
+            |number: &u32| blocks.info(SuperblockId(*number)).usage != SuperblockUse::Bad;
+        let usable = |numbers: Range<u32>| numbers.filter(is_usable).count() as u32;
+        let own = usable(blocks.numbers_in(RegionId::MAIN));
+        let usable = usable(0..blocks.len());
         let free = usable.saturating_sub(filled);
         match free_after.and_then(|stay| free.checked_sub(stay)) {
             Some(out) if out <= own && usable > own => own - out..own,
@@ -111,11 +111,12 @@ impl<M: Arena> Firmware<M> {
         let superblocks = |slots: u64| slots.div_ceil(space.largest_slots) as u32;
         let kept = superblocks(space.needed_slots - space.capacity_slots);
         let high = blocks.numbers_in(RegionId::MAIN);
-        let worn: u64 = high
-            .clone()
-            .map(|number| u64::from(pe_cycles[number as usize]))
-            .sum();
-        let mean_milli = 1000 * worn / u64::from(high.end.max(1));
+        let is_usable =
+            |number: &u32| blocks.info(SuperblockId(*number)).usage != SuperblockUse::Bad;
+        let usable = high.clone().filter(is_usable);
+        let worn = usable.map(|number| u64::from(pe_cycles[number as usize]));
+        let (sum, usable) = worn.fold((0, 0), |(sum, n), worn| (sum + worn, n + 1));
+        let mean_milli = 1000 * sum / u64::max(usable, 1);
         SteadySpace {
             free: RESERVE as u32 + superblocks(place.stream_plan().kept_by_copies()),
             low: blocks.has_regions().then(|| SteadyLow {
@@ -189,12 +190,22 @@ impl<M: Arena> Firmware<M> {
             .set_pe_cycles(pe_cycles);
     }
 
-    /// A new drive has the bad blocks `bad`, which name superblock and die. As many superblocks as the worst die has of
-    /// them, `retired` at least, the last ones, are retired, and their good blocks replace the bad blocks of other
-    /// superblocks. Returns the number of retired superblocks; none if the rest does not hold the capacity.
-    pub fn set_bad_blocks(&mut self, bad: &[(SuperblockId, DieId)], retired: u32) -> Option<u32> {
+    /// A new drive has the bad blocks `bad`, which name superblock and die. The superblocks `retired` are retired, and the
+    /// last ones of the others, until as many are as the worst die has bad blocks. Their good blocks replace the bad
+    /// blocks of other superblocks. False if the rest does not hold the capacity.
+    pub fn set_bad_blocks(
+        &mut self,
+        bad: &[(SuperblockId, DieId)],
+        retired: &[SuperblockId],
+    ) -> bool {
         let store = &mut self.lower.store;
         store.place.set_bad_blocks(bad, retired, &mut store.shared)
+    }
+
+    /// Numbers of the superblocks that are retired, in rising order.
+    pub fn retired(&self) -> impl Iterator<Item = u32> {
+        let all = self.blocks().iter();
+        all.filter_map(|(block, info)| (info.usage == SuperblockUse::Bad).then_some(block.0))
     }
 
     /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as

@@ -30,6 +30,13 @@ pub enum Error {
     /// A name that nothing has.
     #[error(transparent)]
     Unknown(#[from] Unknown),
+    /// A load by a name that stands for a trace which may not be shipped.
+    #[error(
+        "`jesd219-client`: the client workload of JESD219 is a recorded trace (its master trace), which JEDEC gives to those who \
+         register and which may not be shipped: give its file in place of the name (what its columns are: --trace-columns or \
+         --trace-regex). `jesd219-enterprise` is a rule, and is shipped"
+    )]
+    ClientWorkload,
     /// A condition of a drive that cannot be read.
     #[error(transparent)]
     Condition(#[from] ConditionError),

@@ -38,6 +38,9 @@ examples! {
     "write-wait-read": "phases: writes, reads at once, reads after 30 days at another temperature",
 }
 
+/// The client workload of JESD219, which is a recorded trace and no rule.
+const CLIENT_WORKLOAD: &str = "jesd219-client";
+
 /// A shipped job file.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
@@ -177,6 +180,8 @@ impl Input {
         } else if name.contains(['/', '\\']) {
             files::open(path)?;
             Source::File(path.to_owned())
+        } else if name == CLIENT_WORKLOAD {
+            return Err(Error::ClientWorkload);
         } else {
             let examples = EXAMPLES.iter().map(|e| e.name);
             let names = examples.chain(STAND_INS.iter().map(|s| s.name));

@@ -1,9 +1,9 @@
-//! The wear that a life left, as a latency run starts from it.
+//! The wear that a life left, as a latency run or another life starts from it.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use firstread_core::Geometry;
+use firstread_core::{Geometry, Ns};
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::{DriveState, WornBlocks};
 use serde_json::{Value, json};
@@ -56,6 +56,8 @@ pub(crate) fn json(profile: &DriveProfile, blocks: &WornBlocks) -> Value {
     value["pe_cycles"] = blocks.pe_cycles.clone().into();
     let retired = blocks.retired.iter().enumerate().filter(|(_, r)| **r);
     value["retired"] = retired.map(|(i, _)| i).collect::<Vec<_>>().into();
+    value["written_bytes"] = blocks.written_bytes.into();
+    value["lived_ns"] = blocks.lived.0.into();
     value
 }
 
@@ -101,6 +103,7 @@ pub(crate) fn wear_from(
         let numbers = list.iter().map(number).collect::<Option<_>>();
         numbers.ok_or_else(|| no_life(format!("`worn.{key}` is no list of numbers")))
     };
+    let (written_bytes, lived) = (number("written_bytes")?, Ns(number("lived_ns")?));
     let pe_cycles = list("pe_cycles")?;
     let superblocks = profile.geometry.blocks_per_plane as usize;
     if pe_cycles.len() != superblocks {
@@ -118,7 +121,13 @@ pub(crate) fn wear_from(
     if retired.iter().all(|r| *r) {
         return Err(no_life("all superblocks are retired".into()));
     }
-    wear(profile, state, WornBlocks { pe_cycles, retired });
+    let blocks = WornBlocks {
+        pe_cycles,
+        retired,
+        written_bytes,
+        lived,
+    };
+    wear(profile, state, blocks);
     Ok(())
 }
 

@@ -4,11 +4,13 @@
     reason = "a life is kept in a file and read from it"
 )]
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use firstread_drive::Precondition;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_session::life::{
-    self, Life, LifeEnd, LifeOutcome, LifeProgress, ProbeJob, Terms, Until,
+    self, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, ProbeJob, Terms, Until,
 };
 use firstread_session::{Error, Input, Simulation};
 use serde_json::Value;
@@ -309,7 +311,7 @@ fn model_lives_do_not_hang_on_wordlines() {
 /// with the numbers.
 #[test]
 fn formula_a_run_begins_where_a_life_ended() {
-    let life = life(WRITES, Until::Bytes(300e6), &[]);
+    let life = life(WRITES, Until::Bytes(340e6), &[]);
     let outcome = live(&life);
     let json = life::json(&life, &outcome);
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("life-worn.json");
@@ -329,14 +331,18 @@ fn formula_a_run_begins_where_a_life_ended() {
     let setup = with(&[]).unwrap();
     let drive = setup.drive().unwrap();
     let worn = &outcome.lived.last().blocks;
-    let mut left: Vec<u32> = worn.in_use().map(|(_, pe)| pe).collect();
-    let infos = drive.blocks().iter();
-    let mut has: Vec<u32> = infos.map(|(_, info)| info.pe_cycles).collect();
-    has.truncate(left.len());
-    left.sort_unstable();
-    has.sort_unstable();
-    assert_eq!(has, left);
-    assert!(left.first() < left.last(), "they are not all alike");
+    let has = drive.blocks().iter().map(|(_, info)| info.pe_cycles);
+    assert_eq!(has.collect::<Vec<_>>(), worn.pe_cycles);
+    let retired = drive.blocks().iter();
+    let retired = retired.map(|(_, info)| info.usage == SuperblockUse::Bad);
+    assert_eq!(retired.collect::<Vec<_>>(), worn.retired);
+    let last = worn.retired.iter().rev().take_while(|retired| **retired);
+    assert!(
+        worn.retired().len() > last.count(),
+        "not the last ones alone are retired: {worn:?}"
+    );
+    let left: BTreeSet<u32> = worn.in_use().map(|(_, pe)| pe).collect();
+    assert!(left.len() > 1, "they are not all alike");
     let result = firstread_session::results::config(&setup);
     assert_eq!(
         result["worn"]["pe_cycles"].as_array().map(Vec::len),
@@ -356,6 +362,44 @@ fn formula_a_run_begins_where_a_life_ended() {
     let why = with(&[]).unwrap_err().to_string();
     assert!(why.contains("is no result of `firstread life"), "{why}");
     assert!(json["worn"]["retired"] != Value::Null);
+}
+
+/// A life that goes on from another's end is what one life would have been: bytes and years count from the beginning, wear and
+/// bad blocks are those of the whole.
+#[test]
+fn model_a_life_goes_on_where_another_ended() {
+    let whole = life(WRITES, Until::Bytes(340e6), &[]);
+    let first = life(WRITES, Until::Bytes(200e6), &[]);
+    let ended = live(&first);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("life-first.json");
+    std::fs::write(&path, life::json(&first, &ended).to_string()).unwrap();
+    let mut rest = whole.clone();
+    let simulation = Simulation {
+        drive: "bench-4g".into(),
+        set: SMALL
+            .iter()
+            .map(|s| firstread_drive::profile::Override::parse(s).unwrap())
+            .collect(),
+        wear_from: Some(path),
+        ..Simulation::of(Input::job_file("load", WRITES.to_owned()).unwrap())
+    };
+    rest.setup = simulation.setup().unwrap();
+    let (whole, rest) = (live(&whole).lived, live(&rest).lived);
+    let near = |a: f64, b: f64, within: f64| (a / b - 1.0).abs() < within;
+    assert_eq!(rest.earlier_bytes(), ended.lived.written_bytes());
+    assert!(near(rest.written_bytes(), whole.written_bytes(), 1e-3));
+    assert!(near(rest.last().years, whole.last().years, 1e-3));
+    assert!(rest.requests < 6 * whole.requests / 10);
+    let wear = |l: &Lived| l.last().wear[0].mean;
+    // Cleaning moves less for a while on a drive that was filled anew.
+    assert!(near(wear(&rest), wear(&whole), 0.05) && wear(&rest) < wear(&whole));
+    let (of_rest, of_whole) = (rest.last(), whole.last());
+    assert_eq!(of_rest.factory_bad_blocks, of_whole.factory_bad_blocks);
+    assert!(of_whole.bad_blocks > 0 && of_rest.bad_blocks.abs_diff(of_whole.bad_blocks) <= 2);
+    let before = ended.lived.last().blocks.retired();
+    let after = of_rest.blocks.retired();
+    assert!(before.iter().all(|block| after.contains(block)));
+    assert_eq!(after, of_whole.blocks.retired());
 }
 
 /// A life that is asked to end has what it was until then: no check, no probe that had not ended.

@@ -1,6 +1,7 @@
 //! The figure of several lives: how reads fare while bytes are written, and how many drives are alive.
 
 use super::summary::Group;
+use super::written::Written;
 use crate::figure::{
     Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
 };
@@ -17,7 +18,12 @@ const MARKERS: [Marker; 4] = [
 
 /// The figure; none where nothing was probed and no drive is worn out.
 pub fn figure(title: &str, groups: &[Group<'_>]) -> Option<Figure> {
-    let panels: Vec<Panel> = [reads(groups), survival(groups)]
+    let lives = groups.iter().flat_map(|group| &group.lives);
+    let most = lives
+        .map(|(_, life)| life.written_bytes)
+        .fold(0.0, f64::max);
+    let written = Written::up_to(most);
+    let panels: Vec<Panel> = [reads(groups, written), survival(groups, written)]
         .into_iter()
         .flatten()
         .collect();
@@ -35,8 +41,23 @@ fn colour(i: usize) -> crate::figure::Colour {
     PALETTE[i % PALETTE.len()]
 }
 
+/// The `i`-th of `all` lines through `points`. Lines get thinner one after another, and those behind the first have gaps, so that
+/// one which lies upon another shows both.
+fn line(points: Vec<[f64; 2]>, i: usize, all: usize) -> Mark {
+    let thinner = (all - 1 - i).min(4);
+    Mark::Line {
+        points,
+        width_px: 2.6 + 1.8 * thinner as f64,
+        dash: match i {
+            0 => Dash::Solid,
+            _ if i % 2 == 1 => Dash::Dashed,
+            _ => Dash::Dotted,
+        },
+    }
+}
+
 /// A percentile of reads at each stage: a line a group, a band from the lowest to the highest drive.
-fn reads(groups: &[Group<'_>]) -> Option<Panel> {
+fn reads(groups: &[Group<'_>], unit: Written) -> Option<Panel> {
     // One percentile for all: the rarest that every probe tells.
     let lives = || groups.iter().flat_map(|group| &group.lives);
     let stages = || lives().flat_map(|(_, life)| &life.stages);
@@ -53,10 +74,10 @@ fn reads(groups: &[Group<'_>]) -> Option<Panel> {
             .iter()
             .map(|(_, life)| life.stages.len())
             .min()?;
-        let (mut line, mut band) = (Vec::new(), Vec::new());
+        let (mut middle, mut band) = (Vec::new(), Vec::new());
         for n in 0..count {
             let stages = || group.lives.iter().map(|(_, life)| &life.stages[n]);
-            let written = Spread::of(stages().map(|stage| Some(stage.host_bytes / 1e12)))?;
+            let written = Spread::of(stages().map(|stage| Some(unit.of(stage.host_bytes))))?;
             let latency = Spread::of(stages().map(|stage| {
                 let ns = match is_rare {
                     true => stage.p9999_ns?,
@@ -64,7 +85,7 @@ fn reads(groups: &[Group<'_>]) -> Option<Panel> {
                 };
                 Some(ns as f64 / 1e3)
             }))?;
-            line.push([written.median, latency.median]);
+            middle.push([written.median, latency.median]);
             band.push([written.median, latency.low, latency.high]);
         }
         if group.lives.len() > 1 {
@@ -80,17 +101,13 @@ fn reads(groups: &[Group<'_>]) -> Option<Panel> {
         series.push(Series {
             name: group.name().to_owned(),
             colour: colour(i),
-            mark: Mark::Line {
-                points: line.clone(),
-                width_px: 2.6,
-                dash: Dash::Solid,
-            },
+            mark: line(middle.clone(), i, groups.len()),
         });
         series.push(Series {
             name: group.name().to_owned(),
             colour: colour(i),
             mark: Mark::Markers {
-                points: line,
+                points: middle,
                 marker: MARKERS[i % MARKERS.len()],
                 size_px: 10.0,
             },
@@ -99,14 +116,14 @@ fn reads(groups: &[Group<'_>]) -> Option<Panel> {
     (!series.is_empty()).then(|| Panel {
         title: format!("Reads of {by} until the drive is worn out"),
         weight: 1.0,
-        x: Axis::linear("Written by the host (TB)"),
+        x: unit.axis(),
         y: Axis::log10(&format!("{name} (µs)")),
         series,
     })
 }
 
 /// The share of drives that are not worn out, against what was written.
-fn survival(groups: &[Group<'_>]) -> Option<Panel> {
+fn survival(groups: &[Group<'_>], unit: Written) -> Option<Panel> {
     if groups.iter().all(|group| group.lives.len() < 2) {
         return None;
     }
@@ -116,7 +133,7 @@ fn survival(groups: &[Group<'_>]) -> Option<Panel> {
         let mut ends: Vec<(f64, bool)> = group
             .lives
             .iter()
-            .map(|(_, life)| (life.written_bytes / 1e12, life.is_worn_out))
+            .map(|(_, life)| (unit.of(life.written_bytes), life.is_worn_out))
             .collect();
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut alive = ends.len();
@@ -130,17 +147,13 @@ fn survival(groups: &[Group<'_>]) -> Option<Panel> {
         series.push(Series {
             name: group.name().to_owned(),
             colour: colour(i),
-            mark: Mark::Line {
-                points,
-                width_px: 2.6,
-                dash: Dash::Solid,
-            },
+            mark: line(points, i, groups.len()),
         });
     }
     Some(Panel {
         title: "Drives that are not worn out".into(),
         weight: 0.8,
-        x: Axis::linear("Written by the host (TB)"),
+        x: unit.axis(),
         y: Axis::linear("Share alive (%)").between(0.0, 105.0),
         series,
     })

@@ -1,7 +1,7 @@
 //! `firstread life`: how long a drive lives under a load, and how its reads age.
 //!
 //! - `report`: tables of it. `picture`: its figure. `pages`: its files. `drives`: several lives, of drives or schemes.
-//!   `summary`: what is kept of each; `lines`: their figure.
+//!   `summary`: what is kept of each; `lines`: their figure; `written`: its axis.
 
 mod drives;
 #[cfg(feature = "figures")]
@@ -11,6 +11,8 @@ mod pages;
 mod picture;
 mod report;
 mod summary;
+#[cfg(feature = "figures")]
+mod written;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -55,6 +57,8 @@ Examples:
       five drives with chips of their own: each figure with its spread over them
   firstread life oltp.fio --probe oltp.fio --scheme read_levels=factory,ct-qlc --drives 10 --out lives
       one figure: bytes written until worn out, and P99.99 of that job on the way there, a line a scheme
+  firstread life job.fio --wear-from life/life.json --out more
+      a life that goes on where another one ended, or was interrupted
   firstread life job.fio --until years=5 --drive-writes-a-day 3 --out life
       five years at three drive writes a day; tables and a picture in the folder `life`
 
@@ -124,6 +128,17 @@ pub struct LifeArgs {
     /// Program-erase cycles at the beginning of the life
     #[arg(long, value_name = "N", default_value = "0", value_parser = one_pe_cycles, help_heading = "Drive")]
     pe_cycles: u32,
+    /// The result of an earlier life: this one goes on from there
+    ///
+    /// Superblocks are as worn as it left them, those that it retired are retired, and what the host had written and how
+    /// long that took count from there on. The drive is filled anew. Its geometry is to be that of the drive that lived.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "pe_cycles",
+        help_heading = "Drive"
+    )]
+    wear_from: Option<PathBuf>,
     /// Share of the capacity that is filled at the beginning of the life
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = parse_fill, help_heading = "Drive")]
     fill: f64,
@@ -206,6 +221,7 @@ impl LifeArgs {
             schemes: one.collect(),
             set: self.sets.clone(),
             seed: self.seed.first().copied().unwrap_or(1),
+            wear_from: self.wear_from.clone(),
             state: DriveState {
                 age: (self.age, self.age),
                 pe_cycles: (self.pe_cycles, self.pe_cycles),

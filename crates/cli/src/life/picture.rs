@@ -1,7 +1,8 @@
 //! The figure of a life: wear by area, bad blocks and lost data over what was written, reads at its stages.
 
-use firstread_session::life::{AreaWear, Life, LifeOutcome, Sample};
+use firstread_session::life::{AreaWear, Life, LifeOutcome};
 
+use super::written::Written;
 use crate::figure::{
     Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
 };
@@ -41,15 +42,16 @@ pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
     }
 }
 
-fn written(sample: &Sample) -> f64 {
-    sample.host_bytes / 1e12
+/// The unit of what the host has written in the life.
+fn unit(outcome: &LifeOutcome) -> Written {
+    Written::up_to(outcome.lived.written_bytes())
 }
 
-fn panel(title: &str, y: Axis, series: Vec<Series>) -> Panel {
+fn panel(outcome: &LifeOutcome, title: &str, y: Axis, series: Vec<Series>) -> Panel {
     Panel {
         title: title.into(),
         weight: 1.0,
-        x: Axis::linear("Written by the host (TB)"),
+        x: unit(outcome).axis(),
         y,
         series,
     }
@@ -68,6 +70,7 @@ fn line(name: String, colour: usize, points: Vec<[f64; 2]>, dash: Dash) -> Serie
 }
 
 fn wear(outcome: &LifeOutcome) -> Panel {
+    let unit = unit(outcome);
     let samples = &outcome.lived.samples;
     let names = outcome.lived.last().wear.iter().map(|area| area.name);
     let mut series = Vec::new();
@@ -75,7 +78,7 @@ fn wear(outcome: &LifeOutcome) -> Panel {
         let of = |value: fn(&AreaWear) -> f64| -> Vec<[f64; 2]> {
             let points = samples.iter().filter_map(|s| {
                 let area = s.wear.iter().find(|area| area.name == name)?;
-                Some([written(s), value(area)])
+                Some([unit.of(s.host_bytes), value(area)])
             });
             points.collect()
         };
@@ -104,6 +107,7 @@ fn wear(outcome: &LifeOutcome) -> Panel {
         ));
     }
     panel(
+        outcome,
         "Wear of superblocks in use",
         Axis::linear("P/E cycles"),
         series,
@@ -111,10 +115,14 @@ fn wear(outcome: &LifeOutcome) -> Panel {
 }
 
 fn bad(outcome: &LifeOutcome) -> Panel {
+    let unit = unit(outcome);
     let points = outcome.lived.samples.iter();
-    let points = points.map(|s| [written(s), 100.0 * s.bad_share]).collect();
+    let points = points
+        .map(|s| [unit.of(s.host_bytes), 100.0 * s.bad_share])
+        .collect();
     let series = vec![line("bad blocks".into(), 3, points, Dash::Solid)];
     panel(
+        outcome,
         "Bad blocks",
         Axis::linear("Share of all blocks (%)"),
         series,
@@ -122,6 +130,7 @@ fn bad(outcome: &LifeOutcome) -> Panel {
 }
 
 fn reads(outcome: &LifeOutcome) -> Panel {
+    let unit = unit(outcome);
     let of =
         |name: &str, colour: usize, value: fn(&firstread_session::life::Probe) -> f64| Series {
             name: name.into(),
@@ -130,7 +139,9 @@ fn reads(outcome: &LifeOutcome) -> Panel {
                 points: outcome
                     .stages
                     .iter()
-                    .filter_map(|s| Some([written(&s.sample), value(s.probe.as_ref()?) / 1e3]))
+                    .filter_map(|s| {
+                        Some([unit.of(s.sample.host_bytes), value(s.probe.as_ref()?) / 1e3])
+                    })
                     .collect(),
                 marker: [Marker::Circle, Marker::Square, Marker::Diamond][colour % 3],
                 size_px: 11.0,
@@ -142,6 +153,7 @@ fn reads(outcome: &LifeOutcome) -> Panel {
         of("read P99.9", 2, |p| p.p999_ns as f64),
     ];
     panel(
+        outcome,
         "Reads of 4 KiB, one at a time",
         Axis::linear("Latency (µs)"),
         series,
@@ -149,10 +161,11 @@ fn reads(outcome: &LifeOutcome) -> Panel {
 }
 
 fn lost(outcome: &LifeOutcome) -> Panel {
+    let unit = unit(outcome);
     let of = |value: fn(&firstread_session::life::Rates) -> f64| -> Vec<[f64; 2]> {
         let points = outcome.lived.samples.iter().filter_map(|s| {
             let rate = value(s.lost.as_ref()?);
-            (rate > LEAST_RATE).then(|| [written(s), rate])
+            (rate > LEAST_RATE).then(|| [unit.of(s.host_bytes), rate])
         });
         points.collect()
     };
@@ -171,6 +184,7 @@ fn lost(outcome: &LifeOutcome) -> Panel {
         ),
     ];
     panel(
+        outcome,
         "Uncorrectable bit error rate of data kept without power",
         Axis::log10("Errors a bit"),
         series,

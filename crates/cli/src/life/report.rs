@@ -83,16 +83,24 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
         bytes(lived.written_bytes()),
         interval.unwrap_or_default(),
     ]];
+    if lived.earlier_bytes() > 0.0 {
+        rows.push(vec![
+            "of which before this life".into(),
+            bytes(lived.earlier_bytes()),
+            "--wear-from".into(),
+        ]);
+    }
     if let Some(half) = &outcome.check {
+        let of_half = half.corrected_bytes(half.written_bytes());
         rows.push(vec![
             format!("{total}, corrected"),
             bytes(outcome.corrected_bytes()),
             format!(
                 "wear rate {}; {} at {}, {:+.2} %",
                 lived.rate,
-                bytes(half.written_bytes() * half.corrected()),
+                bytes(of_half),
                 half.rate,
-                100.0 * (half.written_bytes() * half.corrected() / outcome.corrected_bytes() - 1.0),
+                100.0 * (of_half / outcome.corrected_bytes() - 1.0),
             ),
         ]);
     }
@@ -120,7 +128,19 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
             .map_or("-".into(), |all| format!("{all:.3}")),
         moved.collect::<Vec<_>>().join(", "),
     ]);
-    if let Some(lost) = lived.last().lost {
+    let last = lived.last();
+    rows.push(vec![
+        "bad blocks, by plane".into(),
+        count(last.bad_blocks),
+        format!(
+            "{:.2} %: {} of the factory, {} since; {} superblocks retired",
+            100.0 * last.bad_share,
+            count(last.factory_bad_blocks),
+            count(last.bad_blocks - last.factory_bad_blocks),
+            count(last.retired.into()),
+        ),
+    ]);
+    if let Some(lost) = last.lost {
         let most = match life.terms.until {
             Until::Lost(class) if class.name == Class::CLIENT.name => lost.client,
             _ => lost.enterprise,

@@ -1,7 +1,7 @@
 //! What a drive refuses, and why.
 #![allow(missing_docs, reason = "an error's message says what its values are")]
 
-use firstread_core::HostOp;
+use firstread_core::{DieId, HostOp, SuperblockId};
 use firstread_ecc::CodeError;
 use firstread_firmware::format::MountError;
 use firstread_firmware::ftl::RESERVE;
@@ -141,15 +141,42 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Whether what the schemes of the drive of `profile` keep fits together without `bad` superblocks, and its low wearing area, if
-    /// it has one, is large enough.
-    pub(crate) fn of_low_area(profile: &DriveProfile, bad: u32) -> Result<(), StateError> {
+    /// Whether what the schemes of the drive of `profile` keep fits together without the superblocks `retired`, and its low
+    /// wearing area, if it has one, is large enough.
+    pub(crate) fn of_retired(profile: &DriveProfile, retired: &[u32]) -> Result<(), StateError> {
+        let bad = retired.len() as u32;
         if let Err((_, what)) = keeps::fit_without(profile, bad) {
             return Err(StateError::Keeps { bad, what });
         }
-        match profile.low_superblocks() {
-            Some(low) if low < LEAST_LOW + bad => Err(StateError::LowArea { bad, low }),
-            _ => Ok(()),
+        let Some(low) = profile.low_superblocks() else {
+            return Ok(());
+        };
+        let first = profile.geometry.blocks_per_plane - low;
+        let bad = retired.iter().filter(|&&number| number >= first).count() as u32;
+        match low < LEAST_LOW + bad {
+            true => Err(StateError::LowArea { bad, low }),
+            false => Ok(()),
+        }
+    }
+
+    /// The blocks `bad` of a drive of `profile`, which name superblock and die, leave too few superblocks, of which `retired` are
+    /// retired besides.
+    pub(crate) fn too_many_bad(
+        profile: &DriveProfile,
+        bad: &[(SuperblockId, DieId)],
+        retired: usize,
+    ) -> StateError {
+        let geometry = &profile.geometry;
+        let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count();
+        let worst = (0..geometry.dies()).map(of_die).max();
+        let per_block = u64::from(geometry.slots_per_superblock(profile.mode));
+        let capacity_slots = profile.capacity_bytes / u64::from(geometry.slot_bytes);
+        StateError::BadBlocks {
+            bad: worst.unwrap_or(0).max(retired) as u32,
+            superblocks: geometry.blocks_per_plane,
+            needed: capacity_slots.div_ceil(per_block),
+            streams: profile.axes_with_own_stream().count() as u64,
+            spare: profile.least_spare_slots() / per_block,
         }
     }
 }

@@ -5,8 +5,6 @@
 //! ends where that of the measured fill begins at zero. Only what its firmware has learned goes on
 //! ([`firstread_firmware::Learned`]): everything else of it ends with the erase.
 
-use std::ops::Range;
-
 use firstread_core::{DieId, Ns, SuperblockId};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_firmware::observe::SuperblockUse;
@@ -18,7 +16,7 @@ use firstread_firmware::{Learned, SteadyLow};
 
 use super::firmware_builder::FirmwareBuilder;
 use super::{Drive, DriveError, StateError};
-use crate::initial_contents::{Preconditioned, place_of};
+use crate::initial_contents::{FillOrder, Preconditioned};
 use crate::payload::Payload;
 use crate::precondition::{self, Filled, FilledLow, LowShape, Precondition, Steady};
 use crate::profile::DriveProfile;
@@ -31,8 +29,8 @@ struct Filling {
     blocks: u32,
     /// Number of each of them in the order of filling, and then of those of the map.
     numbers: Vec<u32>,
-    /// Superblocks left out between them by a fill in address order.
-    left_out: Range<u32>,
+    /// The order of a fill in address order.
+    order: FillOrder,
     /// Superblocks whose data had moved there: [`Steady::moved`].
     moved: Vec<SuperblockId>,
     /// Wear of every superblock (P/E cycles).
@@ -84,10 +82,9 @@ impl Drive {
             planned.pe_cycles = planned.pe_cycles.saturating_sub(1);
         }
         let contents = self.firmware.initial_contents_mut();
-        contents.fill(filling.slots, &filling.left_out);
+        contents.fill(filling.slots, &filling.order);
         self.fill(&filling, None);
-        let pe_cycles = state.pe_cycles.0.saturating_sub(1);
-        self.fill_map(&filling, pe_cycles);
+        self.fill_map(&filling);
         self.wake_firmware();
         self.pass_time(filling.plan.run);
         Ok(())
@@ -149,10 +146,10 @@ impl<P: Payload> Drive<P> {
                 before.precondition(steady.clone());
                 self.platform.stamps.precondition(steady.clone());
             }
-            None => before.fill(filling.slots, &filling.left_out),
+            None => before.fill(filling.slots, &filling.order),
         }
         self.fill(&filling, learned);
-        self.fill_map(&filling, state.pe_cycles.0);
+        self.fill_map(&filling);
         self.wake_firmware();
         self.pass_time(filling.plan.run);
         if state.unpowered > Ns::ZERO {
@@ -182,13 +179,14 @@ impl<P: Payload> Drive<P> {
         let mut wear = state.deal_wear(used, bins, self.seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
         state.wear_of_last(&mut wear);
-        let mut retired = 0;
+        let mut retired = Vec::new();
         if let Some(worn) = &self.profile.worn {
-            (wear, retired) = worn.retired_last();
+            wear.clone_from(&worn.pe_cycles);
+            retired = worn.retired();
         }
-        let bad = self.find_bad_blocks(&wear, retired)?;
+        let retired = self.find_bad_blocks(&wear, &retired)?;
 
-        let steady = self.steady_state(state, slots, (&wear, bad))?;
+        let steady = self.steady_state(state, slots, (&wear, &retired))?;
         let blocks = match &steady {
             Some(steady) => steady.state.blocks(),
             None => slots.div_ceil(per_block as u64) as u32,
@@ -208,14 +206,15 @@ impl<P: Payload> Drive<P> {
             Some(_) => 0..0,
             None => self.firmware.left_out_by_fill(with_map),
         };
+        let order = FillOrder::new(&retired, &left_out);
         let numbers: Vec<u32> = match &steady {
             Some(steady) => {
-                let of_map = steady.first_of_map..;
+                let of_map = steady.first_of_map..steady.first_of_map + (with_map - blocks);
+                let of_map = of_map.map(|place| order.number(place));
                 let of_data = (0..blocks).map(|i| steady.state.number(i).0);
-                let of_map = of_map.take((with_map - blocks) as usize);
                 of_data.chain(of_map).collect()
             }
-            None => (0..with_map).map(|i| place_of(i, &left_out)).collect(),
+            None => (0..with_map).map(|i| order.number(i)).collect(),
         };
         let of_filled = |number: &u32| wear[*number as usize];
         let wear_of_filled: Vec<u32> = numbers[..blocks as usize].iter().map(of_filled).collect();
@@ -231,7 +230,7 @@ impl<P: Payload> Drive<P> {
             slots,
             blocks,
             numbers,
-            left_out,
+            order,
             wear,
             moved: steady.as_ref().map_or(Vec::new(), |s| s.moved.clone()),
             steady: steady.map(|s| s.state),
@@ -245,7 +244,7 @@ impl<P: Payload> Drive<P> {
             slots,
             blocks,
             numbers,
-            left_out: _,
+            order: _,
             wear,
             moved,
             plan,
@@ -335,41 +334,37 @@ impl<P: Payload> Drive<P> {
         }
     }
 
-    /// Draws which blocks are bad, tells the firmware, and returns how many superblocks they cost: `retired` at least.
-    fn find_bad_blocks(&mut self, pe_cycles: &[u32], retired: u32) -> Result<u32, StateError> {
-        let geometry = &self.profile.geometry;
-        let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
+    /// Draws which blocks are bad, tells the firmware, and returns the superblocks that are retired: `retired`, and as many more
+    /// as the bad blocks cost.
+    fn find_bad_blocks(
+        &mut self,
+        pe_cycles: &[u32],
+        retired: &[u32],
+    ) -> Result<Vec<u32>, StateError> {
         let mut bad = Vec::new();
         for (block, &pe_cycles) in (0..).map(SuperblockId).zip(pe_cycles) {
             let failures = &mut self.platform.hardware.failures;
             failures.make(block, pe_cycles, |die, _| bad.push((block, die)));
         }
-        let Some(worst) = self.firmware.set_bad_blocks(&bad, retired) else {
-            let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
-            let worst = (0..geometry.dies()).map(of_die).max();
-            let worst = worst.unwrap_or(0).max(retired);
-            let capacity_slots = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
-            return Err(StateError::BadBlocks {
-                bad: worst,
-                superblocks: geometry.blocks_per_plane,
-                needed: capacity_slots.div_ceil(per_block),
-                streams: self.profile.axes_with_own_stream().count() as u64,
-                spare: self.profile.least_spare_slots() / per_block,
-            });
-        };
-        StateError::of_low_area(&self.profile, worst)?;
-        Ok(worst)
+        let before: Vec<SuperblockId> = retired.iter().copied().map(SuperblockId).collect();
+        if !self.firmware.set_bad_blocks(&bad, &before) {
+            let too_many = StateError::too_many_bad(&self.profile, &bad, before.len());
+            return Err(too_many);
+        }
+        let retired: Vec<u32> = self.firmware.retired().collect();
+        StateError::of_retired(&self.profile, &retired)?;
+        Ok(retired)
     }
 
     /// The steady state that `state` asks for with `pages` pages, if it asks for one, where superblocks are worn as `wear`
-    /// says and `bad` of them are bad. Only the reserve is free, as after a host that writes as fast as it can: garbage
+    /// says and those in `retired` are retired. Only the reserve is free, as after a host that writes as fast as it can: garbage
     /// collection then never gets ahead. (On average one and a half superblocks are free then and two half full, which make
     /// one that is full and one that is free.) Each stream of a scheme takes part in that with a superblock.
     fn steady_state(
         &self,
         state: &DriveState,
         pages: u64,
-        (wear, bad): (&[u32], u32),
+        (wear, retired): (&[u32], &[u32]),
     ) -> Result<Option<Steady>, StateError> {
         let precondition = state.precondition;
         if precondition == Precondition::None || pages == 0 {
@@ -378,9 +373,13 @@ impl<P: Payload> Drive<P> {
         let geometry = self.profile.geometry;
         let slots = geometry.slots_per_superblock(self.profile.mode);
         let per_block = u64::from(slots);
-        let all = geometry.blocks_per_plane - bad;
+        let order = FillOrder::new(retired, &(0..0));
+        let all = geometry.blocks_per_plane - retired.len() as u32;
         let of_map = self.map_superblocks(pages) as u32;
-        let space = self.firmware.steady_space(wear);
+        let mut space = self.firmware.steady_space(wear);
+        if let Some(low) = &mut space.low {
+            low.first = order.taken_below(low.first);
+        }
         let law = self.firmware.gc_victim().law();
         let law = law.ok_or(StateError::NoTheory { precondition })?;
         // Superblocks for data outside the low wearing area, and in it.
@@ -407,7 +406,10 @@ impl<P: Payload> Drive<P> {
             low,
         };
         let seeds = (self.seed, state.workload_seed);
-        let steady = precondition::steady(precondition, &filled, law, seeds)?;
+        let mut steady = precondition::steady(precondition, &filled, law, seeds)?;
+        if retired.iter().any(|number| *number < all) {
+            steady.lies_in(&order);
+        }
         Ok(Some(steady))
     }
 
@@ -432,13 +434,15 @@ impl<P: Payload> Drive<P> {
 
     /// Writes the pages of the map that say where the pages of `filling` lie into the superblocks behind these, where the
     /// map does not lie in memory.
-    fn fill_map(&mut self, filling: &Filling, pe_cycles: u32) {
+    fn fill_map(&mut self, filling: &Filling) {
         let pages = self.map_pages_of(filling.slots);
         let geometry = self.profile.geometry;
         let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
         for i in 0..pages.div_ceil(per_block) {
             let (now, platform) = (self.platform.now, &mut self.platform);
             let block = SuperblockId(filling.numbers[filling.blocks as usize + i as usize]);
+            let pe_cycles =
+                filling.wear[block.0 as usize].saturating_sub(filling.is_earlier.into());
             let here = (pages - i * per_block).min(per_block) as u32;
             let from = i * per_block;
             platform.stamps.fill_map(block, from, here);

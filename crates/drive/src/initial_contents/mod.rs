@@ -1,22 +1,14 @@
 //! The initial contents of the drive, computed arithmetically, and the memory of later changes.
 
-use core::ops::Range;
-
 use firstread_core::{Arena, Divisor, InitialContents, Lpn, Ppa, SuperblockId};
 
 use crate::growing_memory::GrowingMemory;
 
+mod fill_order;
 mod preconditioned;
 
+pub(crate) use fill_order::FillOrder;
 pub(crate) use preconditioned::{Preconditioned, Slot, heat_classes};
-
-/// Number of the `i`-th superblock that is filled, where those `left_out` are not.
-pub(crate) fn place_of(i: u32, left_out: &Range<u32>) -> u32 {
-    match !left_out.is_empty() && i >= left_out.start {
-        true => i + left_out.len() as u32,
-        false => i,
-    }
-}
 
 /// The memory of the map's overlay, with the initial contents below it.
 #[derive(Clone, Debug)]
@@ -26,8 +18,8 @@ pub(crate) struct FilledMemory {
     slots_per_block: Divisor,
     /// Number of filled logical pages. In address order, the `i`-th filled superblock holds the `i`-th stretch of them.
     pages: u64,
-    /// Superblocks that the fill has left out between others: the first of them, and how many.
-    left_out: (u64, u64),
+    /// Which superblock the `i`-th one is.
+    order: FillOrder,
     /// Their places, if random overwrites have scattered them.
     scattered: Option<Preconditioned>,
     /// Superblocks that were filled and not erased since, one bit each.
@@ -41,52 +33,34 @@ impl FilledMemory {
             memory: GrowingMemory::new(),
             slots_per_block: Divisor::new(u64::from(slots_per_block)),
             pages: 0,
-            left_out: (u64::MAX, 0),
+            order: FillOrder::default(),
             scattered: None,
             untouched: Box::default(),
         }
     }
 
-    /// Fills the first `pages` logical pages in address order, into all superblocks from the first one on but those
-    /// `left_out`.
-    pub(crate) fn fill(&mut self, pages: u64, left_out: &Range<u32>) {
+    /// Fills the first `pages` logical pages in address order, into superblocks in `order`.
+    pub(crate) fn fill(&mut self, pages: u64, order: &FillOrder) {
         self.pages = pages;
-        let blocks = pages.div_ceil(self.slots_per_block.get());
-        if left_out.is_empty() || blocks <= u64::from(left_out.start) {
-            self.left_out = (u64::MAX, 0);
-            return self.touch_none_of(blocks);
-        }
-        let len = left_out.len() as u64;
-        self.left_out = (u64::from(left_out.start), len);
-        self.touch_none_of(blocks + len);
-        for block in left_out.clone() {
-            self.erase(SuperblockId(block));
-        }
-    }
-
-    /// Number of the `i`-th filled superblock.
-    #[inline(always)]
-    fn place_of(&self, i: u64) -> u64 {
-        i + u64::from(i >= self.left_out.0) * self.left_out.1
+        self.order = order.clone();
+        let blocks = pages.div_ceil(self.slots_per_block.get()) as u32;
+        self.touch_only((0..blocks).map(|i| order.number(i)));
     }
 
     /// Fills pages as `state` says.
     pub(crate) fn precondition(&mut self, state: Preconditioned) {
         self.pages = state.pages();
-        self.left_out = (u64::MAX, 0);
-        let filled = || (0..state.blocks()).map(|i| state.number(i).0);
-        let end = filled().max().map_or(0, |last| last + 1);
-        self.untouched = vec![0; end.div_ceil(64) as usize].into();
-        for number in filled() {
-            self.untouched[number as usize / 64] |= 1 << (number % 64);
-        }
+        self.touch_only((0..state.blocks()).map(|i| state.number(i).0));
         self.scattered = Some(state);
     }
 
-    fn touch_none_of(&mut self, blocks: u64) {
-        let left = |word: u64| (blocks - 64 * word).min(64);
-        let words = (0..blocks.div_ceil(64)).map(|word| u64::MAX >> (64 - left(word)));
-        self.untouched = words.collect();
+    /// The superblocks `filled` were not erased since, and no others.
+    fn touch_only(&mut self, filled: impl Iterator<Item = u32> + Clone) {
+        let end = filled.clone().max().map_or(0, |last| last + 1);
+        self.untouched = vec![0; end.div_ceil(64) as usize].into();
+        for number in filled {
+            self.untouched[number as usize / 64] |= 1 << (number % 64);
+        }
     }
 
     #[cold]
@@ -119,7 +93,7 @@ impl InitialContents for FilledMemory {
         if lpn.0 >= self.pages {
             return (None, left);
         }
-        let ppa = Ppa::new(SuperblockId(self.place_of(block) as u32), slot as u32);
+        let ppa = Ppa::new(SuperblockId(self.order.number(block as u32)), slot as u32);
         (Some(ppa), left.min(self.pages - lpn.0))
     }
 
@@ -134,13 +108,7 @@ impl InitialContents for FilledMemory {
         if let Some(state) = &self.scattered {
             return state.valid_at(ppa);
         }
-        let (first_out, out) = self.left_out;
-        let block = u64::from(ppa.block().0);
-        let block = match block.checked_sub(first_out) {
-            None => block,
-            Some(beyond) if beyond < out => return None,
-            Some(_) => block - out,
-        };
+        let block = u64::from(self.order.place(ppa.block().0)?);
         let first = block * self.slots_per_block.get();
         let page = first + u64::from(ppa.slot());
         (page < self.pages).then_some(Lpn(page))
@@ -163,7 +131,7 @@ mod tests {
 
     fn in_order(pages: u64) -> FilledMemory {
         let mut filled = FilledMemory::new(SLOTS);
-        filled.fill(pages, &(0..0));
+        filled.fill(pages, &FillOrder::default());
         filled
     }
 
@@ -224,7 +192,7 @@ mod tests {
     #[test]
     fn formula_a_fill_leaves_superblocks_out() {
         let mut filled = FilledMemory::new(10);
-        filled.fill(65, &(3..5));
+        filled.fill(65, &FillOrder::new(&[3, 4], &(0..0)));
         for lpn in 0..65 {
             let (ppa, pages) = filled.run(Lpn(lpn), 100);
             let ppa = ppa.unwrap();

@@ -21,7 +21,7 @@ use firstread_firmware::policy::gc_victim::Law;
 use firstread_workload::stream::hot_page_order;
 use thiserror::Error;
 
-use crate::initial_contents::Preconditioned;
+use crate::initial_contents::{FillOrder, Preconditioned};
 pub(crate) use counts::LowShape;
 use counts::{Region, Shape};
 
@@ -105,8 +105,20 @@ pub(crate) struct Steady {
     pub amplification: f64,
     /// Whether that is an approximation: two areas that host and cleaning use as one, under Zipf's law.
     pub is_approximated: bool,
-    /// Number of the first superblock that pages of the map may take: the one after those with data.
+    /// Place in the order of a fill of the first superblock that pages of the map may take: the one after those with data.
     pub first_of_map: u32,
+}
+
+impl Steady {
+    /// The superblocks so far numbered by their places in `order` have the numbers there.
+    pub(crate) fn lies_in(&mut self, order: &FillOrder) {
+        let numbers = (0..self.state.blocks()).map(|i| order.number(self.state.number(i).0));
+        let numbers: Vec<u32> = numbers.collect();
+        for block in &mut self.moved {
+            *block = SuperblockId(order.number(block.0));
+        }
+        self.state = self.state.clone().numbered(&numbers);
+    }
 }
 
 /// The superblocks of a drive that overwrites have filled, none of them free.

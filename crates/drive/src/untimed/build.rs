@@ -1,8 +1,6 @@
 //! A drive without time, made from a profile and filled and worn as a timed drive is.
 
-use std::ops::Range;
-
-use firstread_core::{CellMode, DieId, Ns, Stream, SuperblockId};
+use firstread_core::{CellMode, Ns, Stream, SuperblockId};
 use firstread_ecc::{Code, CodeError};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_firmware::voltage::groups;
@@ -13,7 +11,7 @@ use super::flash::InstantFlash;
 use crate::drive::firmware_builder::FirmwareBuilder;
 use crate::drive::{DriveError, StateError};
 use crate::hardware::failures::{BadPlanes, Failures};
-use crate::initial_contents::place_of;
+use crate::initial_contents::FillOrder;
 use crate::profile::{DriveProfile, SchemeChoice};
 use crate::state::DriveState;
 use crate::tables::DriveTables;
@@ -41,8 +39,8 @@ const TIMED_AXES: [&str; 4] = ["read_levels", "retry", "read_recovery", "suspend
 
 impl UntimedDrive {
     /// A drive of `profile` that was filled in address order to the share that `state` says, with the P/E cycles of
-    /// `state`. Nothing else of `state` is used: it is just filled. `seed` draws its bad blocks and what its firmware
-    /// draws.
+    /// `state`, or those where the profile says that a life left them. Nothing else of `state` is used: it is just filled. `seed`
+    /// draws its bad blocks and what its firmware draws.
     ///
     /// # Errors
     /// [`UntimedError`] where `profile` cannot be simulated or the drive cannot be in `state`.
@@ -96,12 +94,18 @@ impl UntimedDrive {
         let mut wear = state.deal_wear(blocks, &bins, seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
         state.wear_of_last(&mut wear);
+        let mut retired = Vec::new();
+        if let Some(worn) = &self.profile.worn {
+            wear.clone_from(&worn.pe_cycles);
+            retired = worn.retired();
+        }
         self.spread_by_rate(&mut wear, seed);
-        self.find_bad_blocks(&wear)?;
+        self.find_bad_blocks(&wear, &retired)?;
 
         let with_map = blocks + self.map_superblocks(slots);
-        let left_out = self.firmware.left_out_by_fill(with_map);
-        let of_filled = |i: u32| wear[place_of(i, &left_out) as usize];
+        let retired: Vec<u32> = self.firmware.retired().collect();
+        let order = FillOrder::new(&retired, &self.firmware.left_out_by_fill(with_map));
+        let of_filled = |i: u32| wear[order.number(i) as usize];
         let wear_of_filled: Vec<u32> = (0..blocks).map(of_filled).collect();
         let block_bytes = u128::from(per_block) * u128::from(geometry.slot_bytes);
         let rate = u128::from(self.profile.fill_rate().bytes_per_s());
@@ -112,16 +116,16 @@ impl UntimedDrive {
             ..*state
         };
         let plan = just_filled.plan(&since, &wear_of_filled, block_fill, &bins);
-        self.firmware.initial_contents_mut().fill(slots, &left_out);
-        let after = place_of(blocks, &left_out);
-        for free in left_out.clone().chain(after..geometry.blocks_per_plane) {
+        self.firmware.initial_contents_mut().fill(slots, &order);
+        let is_filled = |number: &u32| order.place(*number).is_some_and(|i| i < blocks);
+        for free in (0..geometry.blocks_per_plane).filter(|number| !is_filled(number)) {
             let pe_cycles = wear[free as usize];
             self.firmware.set_pe_cycles(SuperblockId(free), pe_cycles);
         }
         for (i, planned) in (0..blocks).zip(&plan.blocks) {
             let first = u64::from(i) * u64::from(per_block);
             let pages = (slots - first).min(u64::from(per_block)) as u32;
-            let block = SuperblockId(place_of(i, &left_out));
+            let block = SuperblockId(order.number(i));
             self.flash.fill(block, first, pages);
             let at = self.flash.advance(planned.at);
             let pe_cycles = planned.pe_cycles;
@@ -131,7 +135,7 @@ impl UntimedDrive {
         }
         let now = self.flash.advance(plan.run);
         self.firmware.start(now, &mut self.flash);
-        self.fill_map((blocks, &left_out), slots, state.pe_cycles.0);
+        self.fill_map((blocks, &order), slots, &wear);
         self.settle();
         Ok(())
     }
@@ -146,10 +150,8 @@ impl UntimedDrive {
         }
     }
 
-    /// Draws which blocks are bad, and tells the firmware.
-    fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<(), StateError> {
-        let geometry = &self.profile.geometry;
-        let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
+    /// Draws which blocks are bad, and tells the firmware; superblocks `retired` are retired.
+    fn find_bad_blocks(&mut self, pe_cycles: &[u32], retired: &[u32]) -> Result<(), StateError> {
         let mut bad = Vec::new();
         let mut planes = BadPlanes::default();
         for (block, &pe_cycles) in (0..).map(SuperblockId).zip(pe_cycles) {
@@ -161,20 +163,13 @@ impl UntimedDrive {
             });
         }
         self.flash.count_bad(planes);
-        match self.firmware.set_bad_blocks(&bad, 0) {
-            Some(worst) => StateError::of_low_area(&self.profile, worst),
-            None => {
-                let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
-                let worst = (0..geometry.dies()).map(of_die).max().unwrap_or(0);
-                let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
-                Err(StateError::BadBlocks {
-                    bad: worst,
-                    superblocks: geometry.blocks_per_plane,
-                    needed: capacity.div_ceil(per_block),
-                    streams: self.profile.axes_with_own_stream().count() as u64,
-                    spare: self.profile.least_spare_slots() / per_block,
-                })
+        let before: Vec<SuperblockId> = retired.iter().copied().map(SuperblockId).collect();
+        match self.firmware.set_bad_blocks(&bad, &before) {
+            true => {
+                let retired: Vec<u32> = self.firmware.retired().collect();
+                StateError::of_retired(&self.profile, &retired)
             }
+            false => Err(StateError::too_many_bad(&self.profile, &bad, before.len())),
         }
     }
 
@@ -195,16 +190,17 @@ impl UntimedDrive {
     }
 
     /// Writes these pages into the superblocks behind the `filled` ones.
-    fn fill_map(&mut self, filled: (u32, &Range<u32>), slots: u64, pe_cycles: u32) {
+    fn fill_map(&mut self, filled: (u32, &FillOrder), slots: u64, wear: &[u32]) {
         let geometry = self.profile.geometry;
         let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
         let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
         let pages = self.map_pages_of(slots);
         for i in 0..pages.div_ceil(per_block) {
-            let block = SuperblockId(place_of(filled.0 + i as u32, filled.1));
+            let block = SuperblockId(filled.1.number(filled.0 + i as u32));
             let from = i * per_block;
             let here = (pages - from).min(per_block) as u32;
             self.flash.fill(block, capacity + from, here);
+            let pe_cycles = wear[block.0 as usize];
             let (now, ports) = (self.flash.now(), &mut self.flash);
             self.firmware
                 .mark_filled_with_map(now, block, pe_cycles, from as u32, here, ports);

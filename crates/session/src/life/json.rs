@@ -13,7 +13,7 @@ use crate::worn;
 impl LifeOutcome {
     /// Bytes that the host has written, with wear levelling as often as at a wear rate of 1.
     pub fn corrected_bytes(&self) -> f64 {
-        self.lived.written_bytes() * self.lived.corrected()
+        self.lived.corrected_bytes(self.lived.written_bytes())
     }
 
     /// How it ended, as the result has it.
@@ -38,7 +38,8 @@ impl LifeOutcome {
     pub fn tbw_interval(&self, life: &Life) -> Option<(f64, f64)> {
         self.tbw(life)?;
         let (low, high) = self.lived.written_interval(life.terms.until)?;
-        Some((low * self.lived.corrected(), high * self.lived.corrected()))
+        let corrected = |bytes| self.lived.corrected_bytes(bytes);
+        Some((corrected(low), corrected(high)))
     }
 
     /// Drive writes a day over the warranty of `life`, where it has a [`LifeOutcome::tbw`].
@@ -58,6 +59,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "until": life.terms.until.to_string(),
         "ended": outcome.ended(),
         "capacity_bytes": life.setup.profile.capacity_bytes,
+        "earlier_bytes": lived.earlier_bytes(),
         "written_bytes": lived.written_bytes(),
         "written_corrected_bytes": outcome.corrected_bytes(),
         "tbw_bytes": outcome.tbw(life).map(|_| lived.written_bytes()),
@@ -70,6 +72,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "wear_rate": lived.rate,
         "check": outcome.check.as_ref().map(check),
         "bad_blocks": last.bad_blocks,
+        "factory_bad_blocks": last.factory_bad_blocks,
         "bad_share": last.bad_share,
         "retired_superblocks": last.retired,
         "write_amplification": lived.write_amplification,
@@ -93,7 +96,7 @@ fn check(half: &Lived) -> Value {
     json!({
         "wear_rate": half.rate,
         "written_bytes": half.written_bytes(),
-        "written_corrected_bytes": half.written_bytes() * half.corrected(),
+        "written_corrected_bytes": half.corrected_bytes(half.written_bytes()),
         "write_amplification": half.write_amplification,
     })
 }
@@ -137,6 +140,7 @@ fn sample(sample: &Sample) -> Value {
         "host_bytes": sample.host_bytes,
         "years": sample.years,
         "bad_blocks": sample.bad_blocks,
+        "factory_bad_blocks": sample.factory_bad_blocks,
         "bad_share": sample.bad_share,
         "retired_superblocks": sample.retired,
         "write_amplification": sample.write_amplification,

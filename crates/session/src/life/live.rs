@@ -28,6 +28,8 @@ struct Living<'a> {
     rate: f64,
     drive: UntimedDrive,
     losses: Option<Losses>,
+    /// What the host had written in an earlier life of the drive (bytes), and how long that took.
+    earlier: (f64, Ns),
     began: Ns,
     before: Counters,
     requests: u64,
@@ -57,11 +59,16 @@ pub(super) fn live(
         ..setup.state
     };
     let tables = tables::for_drive(&profile)?;
+    let worn = profile.worn.as_ref();
+    let earlier = worn.map_or((0.0, Ns::ZERO), |worn| {
+        (worn.written_bytes as f64, worn.lived)
+    });
     let drive = UntimedDrive::new(profile, tables, &state, setup.seed).map_err(LifeError::from)?;
     let mut living = Living {
         life,
         rate: f64::from(rate),
         losses,
+        earlier,
         began: drive.now(),
         before: drive.counters().clone(),
         drive,
@@ -104,11 +111,11 @@ impl Living<'_> {
         let first = self.sample();
         self.samples.push(first);
         let most_bytes = match self.life.terms.until {
-            Until::Bytes(bytes) => bytes,
+            Until::Bytes(bytes) => (bytes - self.earlier.0).max(0.0),
             _ => f64::INFINITY,
         };
         let most_years = match self.life.terms.until {
-            Until::Years(years) => years,
+            Until::Years(all) => (all - years(self.earlier.1)).max(0.0),
             _ => f64::INFINITY,
         };
         // A simulated erase stands for `rate` cycles, and so each simulated byte and second for `rate` of them.
@@ -242,21 +249,26 @@ impl Living<'_> {
         Traffic {
             read_bytes: self.reads.1 as f64 * self.rate,
             reads: self.reads.0 as f64 * self.rate,
-            written_bytes: self.written as f64 * self.rate,
+            written_bytes: self.earlier.0 + self.written as f64 * self.rate,
             writes: self.writes as f64 * self.rate,
-            years: years(self.drive.now() - self.began) * self.rate,
+            years: years(self.earlier.1) + years(self.drive.now() - self.began) * self.rate,
         }
     }
 
     fn sample(&mut self) -> Sample {
         let (pe_cycles, retired) = self.drive.wear().map(|(_, pe, bad)| (pe, bad)).unzip();
-        let blocks = WornBlocks { pe_cycles, retired };
-        let lost = self.losses.as_mut().and_then(|l| l.rates(&blocks).ok());
         let Traffic {
             written_bytes,
             years,
             ..
         } = self.traffic();
+        let blocks = WornBlocks {
+            pe_cycles,
+            retired,
+            written_bytes: written_bytes as u64,
+            lived: Ns((years * YEAR_S * 1e9) as u64),
+        };
+        let lost = self.losses.as_mut().and_then(|l| l.rates(&blocks).ok());
         let (factory, grown) = self.drive.bad_blocks();
         let bad_blocks = factory + grown;
         Sample {
@@ -264,6 +276,7 @@ impl Living<'_> {
             years,
             bad_share: bad_blocks as f64 / self.all_blocks(),
             bad_blocks,
+            factory_bad_blocks: factory,
             retired: blocks.retired.iter().filter(|r| **r).count() as u32,
             write_amplification: self.amplification(),
             wear: areas(&self.drive)

@@ -143,7 +143,7 @@ impl Life {
             Until::Bytes(_) | Until::Years(_) => {
                 ("mean wear (P/E)", |l| mean_wear(l.last()) / l.corrected())
             }
-            _ => ("TBW (bytes)", |l| l.written_bytes() * l.corrected()),
+            _ => ("TBW (bytes)", |l| l.corrected_bytes(l.written_bytes())),
         };
         let (of_rate, of_half) = (of(lived), of(half));
         match (of_rate / of_half - 1.0).abs() <= MOST_APART {

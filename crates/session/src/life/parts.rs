@@ -81,8 +81,10 @@ pub struct Sample {
     pub years: f64,
     /// Share of all blocks that are bad, those of the factory among them.
     pub bad_share: f64,
-    /// Blocks that are bad.
+    /// Blocks that are bad, counted by plane.
     pub bad_blocks: u64,
+    /// Those of them that were bad when the drive left its factory. The others have failed since.
+    pub factory_bad_blocks: u64,
     /// Superblocks that are retired.
     pub retired: u32,
     /// Bytes programmed for each that the host wrote until then; none while the write buffer holds a tenth of that or more.
@@ -134,9 +136,20 @@ impl Lived {
         self.samples.last().expect("a life has a beginning")
     }
 
-    /// Bytes that the host has written.
+    /// Bytes that the host has written, those of an earlier life that this one goes on from among them.
     pub fn written_bytes(&self) -> f64 {
         self.last().host_bytes
+    }
+
+    /// Bytes that the host had written when this life began: those of an earlier one.
+    pub fn earlier_bytes(&self) -> f64 {
+        self.samples.first().map_or(0.0, |first| first.host_bytes)
+    }
+
+    /// `bytes` that the host has written by some time of this life, with wear levelling as often as at a wear rate of 1.
+    pub fn corrected_bytes(&self, bytes: f64) -> f64 {
+        let earlier = self.earlier_bytes();
+        earlier + (bytes - earlier) * self.corrected()
     }
 
     /// Whether wear ended the life, which was lived `until` then: what was written is what the drive can be written. Bytes and

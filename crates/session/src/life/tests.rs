@@ -136,6 +136,7 @@ fn formula_probes_do_not_hang_on_wordlines() {
         let blocks = firstread_drive::WornBlocks {
             pe_cycles: vec![2_400; 64],
             retired: vec![false; 64],
+            ..Default::default()
         };
         let job = probe::standard(20_000).unwrap().unwrap();
         probe::at_last(&setup, &job, &[sample_of(blocks)])
@@ -153,6 +154,7 @@ fn sample_of(blocks: firstread_drive::WornBlocks) -> Sample {
         years: 0.0,
         bad_share: 0.0,
         bad_blocks: 0,
+        factory_bad_blocks: 0,
         retired: 0,
         write_amplification: None,
         wear: Vec::new(),

@@ -140,7 +140,11 @@ fn formula_each_input_of_a_run_makes_another_result() {
             let superblocks = s.profile.geometry.blocks_per_plane as usize;
             let (mut pe_cycles, retired) = (vec![300; superblocks], vec![false; superblocks]);
             pe_cycles[0] = 299;
-            s.profile.worn = Some(Arc::new(WornBlocks { pe_cycles, retired }));
+            s.profile.worn = Some(Arc::new(WornBlocks {
+                pe_cycles,
+                retired,
+                ..WornBlocks::default()
+            }));
         }),
         ("burn-in", |s| s.burn_in = Some(BurnInSetup::BY_ITSELF)),
     ];

@@ -1,5 +1,6 @@
 //! Superblocks: opening, erase and retirement; and the drive's end of life.
 
+use alloc::vec::Vec;
 use core::num::NonZeroU64;
 
 use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockId};
@@ -331,23 +332,29 @@ impl Placement {
         info.valid_slots = pages;
     }
 
-    /// A new drive has the bad blocks `bad`, which name superblock and die. As many superblocks as the worst die has of
-    /// them, `retired` at least, the last ones, are retired, and their good blocks replace the bad blocks of other
-    /// superblocks. Returns the number of retired superblocks; none if the rest does not hold the capacity.
+    /// A new drive has the bad blocks `bad`, which name superblock and die. The superblocks `retired` are retired, and the
+    /// last ones of the others, until as many are as the worst die has bad blocks. Their good blocks replace the bad
+    /// blocks of other superblocks. False if the rest does not hold the capacity.
     pub(crate) fn set_bad_blocks(
         &mut self,
         bad: &[(SuperblockId, DieId)],
-        retired: u32,
+        retired: &[SuperblockId],
         shared: &mut Shared,
-    ) -> Option<u32> {
+    ) -> bool {
         let dies = shared.config.geometry.dies();
-        let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count() as u32;
-        let worst = (0..dies).map(of_die).max().unwrap_or(0).max(retired);
-        let last = shared.blocks.len();
-        if worst > last {
-            return None;
+        let of_die = |die| bad.iter().filter(|(_, d)| *d == DieId(die)).count();
+        let worst = (0..dies).map(of_die).max().unwrap_or(0);
+        let all = (0..shared.blocks.len()).map(SuperblockId);
+        let more = worst.saturating_sub(retired.len());
+        let last = all
+            .rev()
+            .filter(|block| !retired.contains(block))
+            .take(more);
+        let out: Vec<SuperblockId> = retired.iter().copied().chain(last).collect();
+        if out.len() < worst {
+            return false;
         }
-        for block in (last - worst..last).map(SuperblockId) {
+        for block in out {
             let info = shared.blocks.info_mut(block);
             info.usage = SuperblockUse::Bad;
             let (mode, pool) = (info.mode, info.pool);
@@ -356,7 +363,7 @@ impl Placement {
         }
         let replaced = self.bad.of_factory(bad, &mut shared.blocks);
         shared.counters.replaced += u64::from(replaced);
-        self.space.holds_capacity().then_some(worst)
+        self.space.holds_capacity()
     }
 
     /// Whether the spares are those of the table `blocks`.
