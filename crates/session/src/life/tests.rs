@@ -365,6 +365,9 @@ fn formula_corrected_amplification_takes_levelling_as_at_a_rate_of_one() {
     let corrected = lived.corrected_amplification().unwrap();
     assert!((corrected - 1.775).abs() < 1e-12);
     assert!((lived.corrected() - 2.0 / 1.775).abs() < 1e-12);
+    // What an earlier life has written was not written at this rate.
+    lived.samples[0].host_bytes = 100.0;
+    assert!((lived.corrected_bytes(300.0) - (100.0 + 400.0 / 1.775)).abs() < 1e-9);
     lived.write_amplification = None;
     assert_eq!(lived.corrected(), 1.0);
     let last = lived.samples.last_mut().unwrap();
