@@ -1,4 +1,5 @@
-//! fio's tools on the JSON of a run: fio's own key paths, and pictures of fio-plot.
+//! Other programs on what commands write: fio's own key paths, pictures of fio-plot, and jq, pandas and DuckDB on what the
+//! commands of the README keep.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -71,65 +72,153 @@ pub fn run() -> Result<(), String> {
     kept(&folder, &binary, &fio_plot)
 }
 
-/// What pandas and DuckDB are asked of the tables of several runs.
+/// The README, whose commands are run as they stand there.
+const README: &str = include_str!("../../README.md");
+
+/// Fewer requests than a reader would wait for.
+const SHORT: [&str; 2] = ["--limit", "20000"];
+
+/// What pandas and DuckDB are asked of the table of several runs: as many rows as points, numbers in each, and the same in both.
 const TABLES: &str = "\
-import sys, pandas, duckdb
-matrix, latency = (f'{sys.argv[1]}/{name}' for name in ('matrix.csv', 'latency.csv'))
+import glob, sys, pandas, duckdb
+folder = sys.argv[1]
+matrix, points = f'{folder}/matrix.csv', glob.glob(f'{folder}/points/*.json')
 rows = pandas.read_csv(matrix)
-assert len(rows) == 4 and (rows.iops > 0).all() and list(rows.seed) == [1] * 4, rows
-((best,),) = duckdb.sql(f\"select max(iops) from '{matrix}'\").fetchall()
-assert best == rows.iops.max(), best
-((counted,),) = duckdb.sql(f\"select sum(requests) from '{latency}' where direction = 'read'\").fetchall()
-assert counted == pandas.read_csv(latency).requests.sum() == 50000, counted
+assert len(rows) == len(points) > 1, (len(rows), len(points))
+assert (rows.iops > 0).all() and (rows.p99_us > 0).all() and (rows.seed == 1).all(), rows
+((count, worst),) = duckdb.sql(f\"select count(*), max(p99_us) from '{matrix}'\").fetchall()
+assert (count, worst) == (len(rows), rows.p99_us.max()), (count, worst)
 ";
 
-/// What a folder of `--out` holds is read by fio-plot, jq, pandas and DuckDB as it is.
+/// The same of the latencies of one run.
+const LATENCIES: &str = "\
+import sys, pandas, duckdb
+latency = f'{sys.argv[1]}/latency.csv'
+((counted,),) = duckdb.sql(f\"select sum(requests) from '{latency}' where direction = 'read'\").fetchall()
+assert counted == pandas.read_csv(latency).requests.sum() == 20000, counted
+";
+
+/// What jq is asked of the result of a run: fio's keys.
+const PERCENTILE: &str = ".jobs[0].read.clat_ns.percentile[\"99.000000\"] > 0";
+
+/// The first command of the README that has `words`, without the name of the program.
+fn in_readme(words: &str) -> Result<Vec<&'static str>, String> {
+    // What stands in backticks is every other piece.
+    let code = README.split('`').skip(1).step_by(2);
+    let commands = code.filter_map(|code| code.strip_prefix("firstread "));
+    let found = commands.into_iter().find(|command| command.contains(words));
+    found
+        .map(|command| command.split(' ').collect())
+        .ok_or_else(|| format!("README.md has no command with `{words}`"))
+}
+
+/// What the README's commands write is read by fio-plot, jq, pandas and DuckDB as it is.
 fn kept(folder: &Path, binary: &Path, fio_plot: &Path) -> Result<(), String> {
-    let out = folder.join("kept");
-    let _ = fs::remove_dir_all(&out);
-    let job = folder.join("kept.fio");
-    fs::write(&job, "[a]\nrw=randread\nbs=4k\n").map_err(|e| e.to_string())?;
-    let run = |more: &[&str], out: &Path| {
+    let at = folder.join("readme");
+    let _ = fs::remove_dir_all(&at);
+    fs::create_dir_all(&at).map_err(|e| e.to_string())?;
+    let job = "[a]\nrw=randread\nbs=4k\n";
+    fs::write(at.join("job.fio"), job).map_err(|e| e.to_string())?;
+    let run = |command: &[&str]| {
         let mut run = Command::new(binary);
-        run.arg("run").arg(&job);
-        run.args(["--drive", "bench-4g", "--limit", "50000"]);
-        run.args(more).arg("--out").arg(out);
-        output(&mut run)
+        output(run.current_dir(&at).args(command).args(SHORT))
     };
-    run(&["--job", "iodepth=1,16", "--job", "numjobs=1,2"], &out)?;
-    run(&[], &folder.join("one"))?;
-    let latency = folder.join("one/latency.csv");
-    fs::copy(latency, out.join("latency.csv")).map_err(|e| e.to_string())?;
-    let picture = folder.join("points.png");
-    let _ = fs::remove_file(&picture);
-    let mut draw = Command::new(fio_plot);
-    draw.current_dir(folder)
-        .args(["-i", "kept/points", "-r", "randread", "-T", "points", "-o"])
-        .arg(&picture)
-        .args(["-l", "-d", "1", "16", "-n", "1"]);
-    let told = output(&mut draw)?;
-    if fs::metadata(&picture).map_or(0, |file| file.len()) < 10_000 {
-        return Err(format!("fio-plot draws nothing of points/: {told}"));
-    }
-    let point = out.join("points/iodepth-1-numjobs-1_seed-1.json");
+    // Many runs at once, and the same with nothing varied but what fio-plot draws.
+    run(&in_readme("--out results")?)?;
+    let depths = ["--job", "iodepth=1,16", "--job", "numjobs=1,2"];
+    run(&[&["run", "job.fio"], &depths[..], &["--out", "depths"]].concat())?;
+    run(&["run", "job.fio", "--out", "one"])?;
+    let life = [
+        "life",
+        "job-w.fio",
+        "--drive",
+        "bench-4g",
+        "--until",
+        "bytes=300MB",
+    ];
+    fs::write(at.join("job-w.fio"), "[w]\nrw=randwrite\nbs=4k\n").map_err(|e| e.to_string())?;
+    let mut lives = Command::new(binary);
+    output(
+        lives
+            .current_dir(&at)
+            .args(life)
+            .args(["--probe", "2000", "--out", "life"]),
+    )?;
+    plot_points(&at, fio_plot)?;
     match works(Command::new("jq").arg("--version")) {
-        true => {
-            let mut jq = Command::new("jq");
-            jq.args(["-e", ".jobs[0].read.clat_ns.percentile[\"99.000000\"] > 0"]);
-            output(jq.arg(&point))?;
-        }
-        false => skip("jq on points/, which is not installed: apt install jq".to_owned()),
+        true => jq(&at, &run(&["run", "job.fio", "--json"])?)?,
+        false => skip("jq on what commands write; it is not installed: apt install jq".to_owned()),
     }
     let python = fio_plot.with_file_name("python");
     let has = works(
         Command::new(fio_plot.with_file_name("pip"))
             .args(["install", "--quiet", "pandas", "duckdb"]),
     );
+    let read = |script: &str, folder: &str| {
+        let mut read = Command::new(&python);
+        output(read.current_dir(&at).args(["-c", script, folder])).map(drop)
+    };
     match has {
-        true => drop(output(Command::new(python).args(["-c", TABLES]).arg(&out))?),
-        false => skip("pandas and DuckDB on matrix.csv, which cannot be installed".to_owned()),
+        true => {
+            read(TABLES, "results")?;
+            read(TABLES, "depths")?;
+            read(LATENCIES, "one")?;
+            read(LIVES, "life")?;
+            println!("pandas and DuckDB read {}", at.display());
+        }
+        false => skip("pandas and DuckDB on tables, as they cannot be installed".to_owned()),
     }
-    println!("fio-plot, jq, pandas and DuckDB read {}", out.display());
+    Ok(())
+}
+
+/// What pandas is asked of the table of a life.
+const LIVES: &str = "\
+import sys, pandas
+rows = pandas.read_csv(f'{sys.argv[1]}/life.csv')
+assert len(rows) > 2 and rows.host_bytes.is_monotonic_increasing and rows.host_bytes.max() >= 300e6, rows
+";
+
+/// fio-plot draws the points of a folder in which depth and jobs alone vary.
+fn plot_points(at: &Path, fio_plot: &Path) -> Result<(), String> {
+    let picture = at.join("points.png");
+    let mut draw = Command::new(fio_plot);
+    draw.current_dir(at)
+        .args([
+            "-i",
+            "depths/points",
+            "-r",
+            "randread",
+            "-T",
+            "points",
+            "-o",
+        ])
+        .arg(&picture)
+        .args(["-l", "-d", "1", "16", "-n", "1"]);
+    let told = output(&mut draw)?;
+    match fs::metadata(&picture).map_or(0, |file| file.len()) {
+        0..10_000 => Err(format!("fio-plot draws nothing of points/: {told}")),
+        _ => Ok(println!("fio-plot drew {}", picture.display())),
+    }
+}
+
+/// jq reads each point, what `--json` prints (`printed`) and the result of a life.
+fn jq(at: &Path, printed: &str) -> Result<(), String> {
+    let ask = |what: &str, file: &Path| {
+        let mut jq = Command::new("jq");
+        output(jq.args(["-e", what]).arg(file)).map(drop)
+    };
+    for folder in ["results/points", "depths/points"] {
+        let points = fs::read_dir(at.join(folder)).map_err(|e| e.to_string())?;
+        for point in points {
+            ask(PERCENTILE, &point.map_err(|e| e.to_string())?.path())?;
+        }
+    }
+    let file = at.join("printed.json");
+    fs::write(&file, printed).map_err(|e| e.to_string())?;
+    ask(PERCENTILE, &file)?;
+    let of_life = ".stages | length == 5 and all(.reads.clat_ns.percentile[\"99.000000\"] > 0)";
+    ask(of_life, &at.join("life/life.json"))?;
+    println!("jq reads {}", at.display());
     Ok(())
 }
 

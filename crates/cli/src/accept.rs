@@ -9,6 +9,8 @@ use std::fmt;
 use firstread_drive::profile::Dimension;
 use firstread_drive::profile::quantity::{NS, ONE, Quantity};
 use firstread_drive::stats::Percentile;
+use firstread_session::Input;
+use firstread_workload::job::{self, JobSpec};
 
 use crate::args::Form;
 use crate::output::format::{Side, count, range, si, table, time};
@@ -38,7 +40,7 @@ pub struct Target {
 
 /// What is asked in one `--accept`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Targets(Vec<Target>);
+pub struct Targets(pub Vec<Target>);
 
 impl Targets {
     /// Reads `read: p99=1.5ms max=20ms; write: p99.99=5ms`.
@@ -104,7 +106,36 @@ impl Target {
         }
     }
 
-    fn name(&self) -> String {
+    /// read, write or trim.
+    pub fn direction(&self) -> &'static str {
+        self.direction
+    }
+
+    /// Whether `input` has such requests, as far as that is known before it runs.
+    pub fn is_of(&self, input: &Input) -> bool {
+        let Input::Jobs { workload, .. } = input else {
+            return true;
+        };
+        let is = |job: &JobSpec| {
+            let mut of = job.operations.directions().iter();
+            of.any(|of| match of {
+                job::Direction::Read => self.direction == "read",
+                job::Direction::Write => self.direction == "write",
+                job::Direction::Trim => self.direction == "trim",
+            })
+        };
+        workload.jobs.iter().any(is)
+    }
+
+    /// The groups of jobs of `run` that are judged. Those without such requests are not, unless no group has any.
+    pub fn judged_of<'a>(&self, run: &'a Summary) -> Vec<&'a Summary> {
+        let groups = run.groups();
+        let any = groups.iter().any(|group| self.of(group).count > 0);
+        let is_judged = |group: &&Summary| !any || self.of(group).count > 0;
+        groups.iter().filter(is_judged).collect()
+    }
+
+    pub fn name(&self) -> String {
         let of = self.direction;
         match self.figure {
             Figure::Percentile(percent) => format!("{of} P{percent}"),
@@ -121,7 +152,7 @@ impl Target {
         }
     }
 
-    fn asked(&self) -> String {
+    pub fn asked(&self) -> String {
         let side = if self.figure == Figure::Iops {
             "at least"
         } else {
@@ -139,7 +170,8 @@ impl Target {
     }
 
     /// Whether `summary`, of jobs that ran together, has it.
-    fn judge(&self, summary: &Summary) -> Judged {
+    /// What is said of a group of jobs of a run.
+    pub fn judge(&self, summary: &Summary) -> Judged {
         let of = self.of(summary);
         if of.count == 0 {
             return Judged {
@@ -215,8 +247,9 @@ impl Target {
     }
 }
 
+/// What is said of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Verdict {
+pub enum Verdict {
     Pass,
     Fail,
     Undetermined,
@@ -233,11 +266,11 @@ impl fmt::Display for Verdict {
 }
 
 /// What came of a target.
-struct Judged {
-    verdict: Verdict,
-    measured: String,
+pub struct Judged {
+    pub verdict: Verdict,
+    pub measured: String,
     /// What the requests beyond the bound waited for, where they failed it.
-    cause: String,
+    pub cause: String,
 }
 
 /// The verdicts on all runs.
@@ -254,14 +287,8 @@ fn report<'a>(runs: impl Iterator<Item = (String, &'a Summary)>, targets: &[Targ
     let (mut labelled, mut grouped) = (false, false);
     for (label, run) in runs {
         labelled |= !label.is_empty();
-        let groups = run.groups();
         for target in targets {
-            // Groups of jobs without such requests are not asked, unless no group has any.
-            let any = groups.iter().any(|group| target.of(group).count > 0);
-            for group in groups
-                .iter()
-                .filter(|group| !any || target.of(group).count > 0)
-            {
+            for group in target.judged_of(run) {
                 let judged = target.judge(group);
                 failed += usize::from(judged.verdict == Verdict::Fail);
                 undetermined += usize::from(judged.verdict == Verdict::Undetermined);
@@ -338,7 +365,7 @@ impl Report {
 
 /// So many targets failed.
 #[derive(Debug)]
-pub struct NotAccepted(usize);
+pub struct NotAccepted(pub usize);
 
 impl fmt::Display for NotAccepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

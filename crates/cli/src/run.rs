@@ -38,7 +38,7 @@ Examples:
       a parameter of the scheme changed, and what its calibration did
   firstread run randread-4k-qd1 --drives 10
       on ten drives with chips of their own: each figure with its spread over them
-  firstread run mixed-70-30 --drive bench-4g --burn-in --limit 1e6
+  firstread run mixed-70-30 --drive bench-4g --burn-in --limit 5e5
       burnt in by the workload itself until its writes are in a steady state, then measured
   firstread run job.fio --drive dc-qlc-15t,fg-qlc --age 0,28h,30d --pe-cycles 300,1.5k --out results
       every drive at every age and wear: one table, one CSV, one picture; run again, it goes on

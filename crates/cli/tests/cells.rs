@@ -4,42 +4,25 @@
     reason = "tests run the binary and read what it wrote"
 )]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod command;
 
+use std::fs;
+
+use command::{Folder, Ran};
 use serde_json::Value;
 
-/// A folder of its own for each test, empty at its start.
-fn folder(test: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+/// `firstread cells ARGS` in `folder`.
+fn run(folder: &Folder, args: &[&str]) -> Ran {
+    folder.run(&[&["cells"], args].concat())
 }
 
-/// Exit code, standard output and standard error of `firstread cells ARGS` in `folder`.
-fn run(folder: &Path, args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
-    command.current_dir(folder).arg("cells").args(args);
-    // Help is as wide as the terminal, and there is none here.
-    command.env("COLUMNS", "100").stdin(Stdio::null());
-    let output = command.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().expect("the command was not killed"),
-        text(output.stdout),
-        text(output.stderr),
-    )
+fn ok(folder: &Folder, args: &[&str]) -> String {
+    let ran = run(folder, args);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
+    ran.out
 }
 
-fn ok(folder: &Path, args: &[&str]) -> String {
-    let (code, out, err) = run(folder, args);
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    out
-}
-
-fn json(folder: &Path, args: &[&str]) -> Value {
+fn json(folder: &Folder, args: &[&str]) -> Value {
     let args = [args, &["--output", "json"]].concat();
     serde_json::from_str(&ok(folder, &args)).unwrap()
 }
@@ -59,14 +42,14 @@ const CHIPS: [(&str, &[&str]); 9] = [
 
 #[test]
 fn golden_help() {
-    insta::assert_snapshot!("cells_help", ok(&folder("cells_help"), &["--help"]));
+    insta::assert_snapshot!("cells_help", ok(&Folder::new("help"), &["--help"]));
 }
 
 #[test]
 fn golden_errors() {
-    let folder = folder("cells_errors");
+    let folder = Folder::new("errors");
     let small = "based_on = \"ct-qlc-176l\"\nname = \"mine\"\ndac_stepp = 4\n";
-    fs::write(folder.join("chip.toml"), small).unwrap();
+    fs::write(folder.0.join("chip.toml"), small).unwrap();
     let chip = "ct-qlc-176l";
     let cases: &[&[&str]] = &[
         &[],
@@ -92,7 +75,7 @@ fn golden_errors() {
     ];
     let mut text = String::new();
     for case in cases {
-        let (code, out, err) = run(&folder, case);
+        let Ran { code, out, err } = run(&folder, case);
         assert_eq!(out, "", "{case:?} prints data");
         text += &format!(
             "$ firstread cells {}\n{err}[exit {code}]\n\n",
@@ -101,7 +84,7 @@ fn golden_errors() {
     }
     insta::assert_snapshot!("cells_errors", text);
     assert_eq!(
-        fs::read_dir(&folder).unwrap().count(),
+        fs::read_dir(&folder.0).unwrap().count(),
         1,
         "no file is left behind"
     );
@@ -109,7 +92,7 @@ fn golden_errors() {
 
 #[test]
 fn smoke_every_chip_in_every_mode() {
-    let folder = folder("cells_smoke");
+    let folder = Folder::new("smoke");
     for (chip, modes) in CHIPS {
         for mode in modes {
             let args = [chip, "--mode", mode, "--pages", "5", "--out", mode];
@@ -119,9 +102,9 @@ fn smoke_every_chip_in_every_mode() {
                 text.starts_with(chip) && text.contains(&mode_line),
                 "{text}"
             );
-            let svg = fs::read_to_string(folder.join(mode).join("cells.svg")).unwrap();
+            let svg = fs::read_to_string(folder.0.join(mode).join("cells.svg")).unwrap();
             assert!(!svg.contains("NaN") && svg.ends_with("</svg>\n"));
-            let png = fs::read(folder.join(mode).join("cells.png")).unwrap();
+            let png = fs::read(folder.0.join(mode).join("cells.png")).unwrap();
             assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
         }
         // The densest mode where none is named.
@@ -132,7 +115,7 @@ fn smoke_every_chip_in_every_mode() {
 
 #[test]
 fn sequence_twice_the_same_command_is_the_same_bytes() {
-    let folder = folder("cells_twice");
+    let folder = Folder::new("twice");
     let args = |out| {
         [
             "ct-qlc-176l",
@@ -147,23 +130,23 @@ fn sequence_twice_the_same_command_is_the_same_bytes() {
     let (a, b) = (ok(&folder, &args("a")), ok(&folder, &args("b")));
     assert_eq!(a, b);
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder.join("a")).unwrap() {
+    for entry in fs::read_dir(folder.0.join("a")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let read = |out| fs::read(folder.join(out).join(&name)).unwrap();
+        let read = |out| fs::read(folder.0.join(out).join(&name)).unwrap();
         assert!(read("a") == read("b"), "{name}");
         names.push(name);
     }
     names.sort();
     assert_eq!(names, ["cells.json", "cells.png", "cells.svg", "cells.txt"]);
-    assert_eq!(fs::read_to_string(folder.join("a/cells.txt")).unwrap(), a);
+    assert_eq!(fs::read_to_string(folder.0.join("a/cells.txt")).unwrap(), a);
     let printed = json(&folder, &args("c"));
-    let kept = fs::read_to_string(folder.join("a/cells.json")).unwrap();
+    let kept = fs::read_to_string(folder.0.join("a/cells.json")).unwrap();
     assert_eq!(printed, serde_json::from_str::<Value>(&kept).unwrap());
 }
 
 #[test]
 fn formula_what_ages_reads_and_settings_do() {
-    let folder = folder("cells_formula");
+    let folder = Folder::new("formula");
     let few = |more: &[&str]| {
         let all = [&["ct-qlc-176l", "--pages", "100"], more].concat();
         json(&folder, &all)
@@ -219,10 +202,10 @@ fn formula_what_ages_reads_and_settings_do() {
 
 #[test]
 fn sequence_a_chip_profile_of_ones_own() {
-    let folder = folder("cells_own");
+    let folder = Folder::new("own");
     let text = "based_on = \"ct-qlc-176l\"\nname = \"mine\"\nsummary = \"my chip\"\n\
                 dac_step = { value = \"10 mV\", source = \"datasheet\" }\n";
-    fs::write(folder.join("mine.toml"), text).unwrap();
+    fs::write(folder.0.join("mine.toml"), text).unwrap();
     let r = json(&folder, &["mine.toml", "--mode", "tlc", "--pages", "1"]);
     assert_eq!(r["firstread"]["config"]["chip"], "mine");
     assert_eq!(r["dac_step_mv"], 10.0);

@@ -4,61 +4,14 @@
     reason = "tests run the binary and read what it wrote"
 )]
 
+mod command;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
+use command::{Folder, Ran};
 use serde_json::Value;
-
-/// A folder of its own for each test, empty at its start.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    fn with(self, name: &str, text: &str) -> Folder {
-        fs::write(self.0.join(name), text).unwrap();
-        self
-    }
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
-        command.current_dir(&self.0).args(args).stdin(Stdio::null());
-        // Help is as wide as the terminal, and there is none here.
-        command.env("COLUMNS", "100");
-        Ran::from(command.output().unwrap())
-    }
-}
-
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Ran {
-        Ran {
-            code: output.status.code().expect("the command was not killed"),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Ran {
-    fn ok(self) -> Ran {
-        assert_eq!(self.code, 0, "{}", self.err);
-        self
-    }
-    fn json(self) -> Value {
-        serde_json::from_str(&self.ok().out).unwrap()
-    }
-}
 
 /// Few enough requests for a test, enough for a result.
 const LIMIT: &str = "2000";
@@ -1049,8 +1002,8 @@ fn sequence_input_without_end_is_refused() {
     let folder = Folder::new("endless");
     let zeros = || fs::File::open("/dev/zero").unwrap();
     let run = |args: &[&str], input: Stdio| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
-        command.current_dir(&folder.0).args(args).stdin(input);
+        let mut command = folder.command();
+        command.args(args).stdin(input);
         Ran::from(command.output().unwrap())
     };
     let trace = run(&["run", "-"], zeros().into());

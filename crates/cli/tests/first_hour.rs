@@ -5,96 +5,12 @@
     reason = "tests run the binary and read what it wrote"
 )]
 
+mod command;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
+use command::{Folder, Ran};
 use serde_json::Value;
-
-/// A folder of its own for each test, empty at its start.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join("first_hour")
-            .join(test);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn with(self, name: &str, text: &str) -> Folder {
-        fs::write(self.0.join(name), text).unwrap();
-        self
-    }
-
-    /// The same with a file of `cases/`.
-    fn with_case(self, name: &str) -> Folder {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-        fs::copy(from.join(name), self.0.join(name)).unwrap();
-        self
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
-        command.current_dir(&self.0).stdin(Stdio::null());
-        command.env("COLUMNS", "100").env_remove("DEV");
-        command
-    }
-
-    /// Runs the words of `line`.
-    fn run(&self, line: &str) -> Ran {
-        Ran::from(self.command().args(line.split(' ')).output().unwrap())
-    }
-
-    /// Whether nothing but `names` is in the folder.
-    fn has_only(&self, names: &[&str]) -> bool {
-        let all = fs::read_dir(&self.0).unwrap();
-        let mut all: Vec<String> = all
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        all.sort();
-        all == names
-    }
-}
-
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Ran {
-        Ran {
-            code: output.status.code().expect("the command was not killed"),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Ran {
-    fn ok(self) -> Ran {
-        assert_eq!(self.code, 0, "{}", self.err);
-        self
-    }
-
-    fn json(self) -> Value {
-        serde_json::from_str(&self.ok().out).unwrap()
-    }
-
-    /// The message of a command that failed with `code`.
-    fn fails(self, code: i32) -> String {
-        assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
-        self.err
-    }
-}
 
 fn lines(text: &str, with: &str) -> usize {
     text.lines().filter(|line| line.contains(with)).count()
@@ -813,14 +729,26 @@ fn sequence_xml_of_mqsim_runs() {
 #[test]
 fn smoke_acceptance_loads_run() {
     let folder = Folder::new("loads");
-    for (name, text) in [
+    for (name, rate, text) in [
         (
             "search",
+            "",
             include_str!("../../../examples/acceptance/search.fio"),
         ),
         (
             "database",
+            "231m",
             include_str!("../../../examples/acceptance/database.fio"),
+        ),
+        (
+            "warm-storage",
+            "15m",
+            include_str!("../../../examples/acceptance/warm-storage.fio"),
+        ),
+        (
+            "cache",
+            "319m",
+            include_str!("../../../examples/acceptance/cache.fio"),
         ),
     ] {
         fs::write(folder.0.join(format!("{name}.fio")), text).unwrap();
@@ -829,10 +757,252 @@ fn smoke_acceptance_loads_run() {
         let mut command = folder.command();
         command.args(["run", &format!("{name}.fio"), "--var", "DEV=/dev/nvme0n1"]);
         if text.contains("${RATE}") {
-            command.args(["--var", "RATE=231m"]);
+            command.args(["--var", &format!("RATE={rate}")]);
         }
         command.args(["--job", "runtime=1", "--accept", targets]);
         let ran = Ran::from(command.output().unwrap()).ok();
         assert_eq!(lines(&ran.out, " of 7 pass, 0 fail"), 1, "{}", ran.out);
     }
+}
+
+/// Until how many bytes written a drive keeps its targets: by stage, with the cause of what fails, for people and beside data, of
+/// a life that was kept too.
+#[test]
+fn sequence_a_life_is_judged_by_its_probes() {
+    let folder = Folder::new("life-accept")
+        .with("w.fio", "[w]\nrw=randwrite\nbs=4k\nnorandommap\n")
+        .with(
+            "m.fio",
+            "[m]\nrw=randrw\nrwmixread=70\nbs=4k\nnorandommap\nio_size=64t\n",
+        );
+    let run = |line: &str, targets: &str| {
+        let mut command = folder.command();
+        command.args(line.split(' ')).args(["--accept", targets]);
+        Ran::from(command.output().unwrap())
+    };
+    let life = "life w.fio --drive bench-4g --until bytes=400MB --probe 2000";
+    let kept = format!("{life} --out l");
+    let fails = run(&kept, "read: p50=1s p99=1us p99.99999=1s");
+    assert_eq!(fails.code, 3, "{}", fails.err);
+    fails.says("not accepted: 1 target failed");
+    for line in [
+        "\nacceptance over the life, probed by: 4 KiB, one at a time\n  read P50 at most 1.00 s\n",
+        "holds to the end, 400 MB (",
+        "  read P99 at most 1.00 µs\n",
+        "    fails from the beginning\n",
+        "000,000 requests  undetermined",
+        "    undetermined from the beginning\n",
+        "  1 of 3 hold over the whole life, 1 fail, 1 undetermined\n",
+    ] {
+        assert!(fails.out.contains(line), "{line}: {}", fails.out);
+    }
+    assert!(
+        lines(&fails.out, "  FAIL  ") == 5 && lines(&fails.out, "sense ") > 0,
+        "{}",
+        fails.out
+    );
+    // A life that is there is judged by other targets, and its report is the same.
+    let report = fails.out.split("\nacceptance").next().unwrap();
+    let again = run(&kept, "read: p50=1s").ok();
+    again.says("note: w: the life was there already\n");
+    assert_eq!(again.out.split("\nacceptance").next().unwrap(), report);
+    assert_eq!(
+        lines(
+            &again.out,
+            "1 of 1 hold over the whole life, 0 fail, 0 undetermined"
+        ),
+        1
+    );
+    // Beside data the verdicts are on the standard error; percentiles with intervals are in the data.
+    let json = run(&format!("{kept} --json"), "read: p99=1us");
+    assert_eq!(json.code, 3);
+    json.says("fails from the beginning");
+    let value: Value = serde_json::from_str(&json.out).unwrap();
+    let of_probe = &value["stages"][4]["reads"]["clat_ns"];
+    assert!(
+        of_probe["percentile"]["99.000000"].as_u64() > Some(1_000),
+        "{of_probe}"
+    );
+    assert!(
+        of_probe["percentile_interval_95"]["50.000000"][1].is_u64(),
+        "{of_probe}"
+    );
+    // Several drives under several schemes, by a load of its own.
+    let several = life.replace(
+        "--probe 2000",
+        "--probe 2000 --probe m.fio --drives 2 --scheme gc_victim=greedy,fifo",
+    );
+    let ran = run(&several, "read: max=1s; write: p50=1ns");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert_eq!(
+        lines(&ran.out, "pass pass pass pass pass"),
+        4,
+        "{}",
+        ran.out
+    );
+    assert_eq!(
+        lines(&ran.out, "FAIL FAIL FAIL FAIL FAIL"),
+        4,
+        "{}",
+        ran.out
+    );
+    let of_scheme = "gc_victim=greedy: 0 of 2 drives hold all targets over their whole life, 2 fail, the first at 0 B";
+    assert_eq!(lines(&ran.out, of_scheme), 1, "{}", ran.out);
+    // Cells that wear: a target holds for a part of the life.
+    folder.write("w16.fio", "[w]\nrw=randwrite\nbs=16k\nnorandommap\n");
+    let small = [
+        "geometry.channels=2",
+        "geometry.chips_per_channel=1",
+        "geometry.dies_per_chip=1",
+        "geometry.blocks_per_plane=64",
+        "geometry.mapping_unit=16KiB",
+        "geometry.wordlines_per_block=1",
+        "capacity=12MiB",
+    ];
+    let small = small.map(|set| format!(" --set {set}")).concat();
+    let wears = format!(
+        "life w16.fio --until bytes=1700MB --wear-rate 4 --probe 20000 --scheme read_levels=factory{small}"
+    );
+    let ran = run(&wears, "read: p99=1.2ms");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert_eq!(lines(&ran.out, "  pass"), 2, "{}", ran.out);
+    assert_eq!(lines(&ran.out, "  its own retries "), 2, "{}", ran.out);
+    let until = "    holds until 428 MB (64 P/E), fails at 1.27 GB (192 P/E)";
+    assert_eq!(lines(&ran.out, until), 1, "{}", ran.out);
+    // Nothing to judge.
+    for (line, targets, why) in [
+        (
+            life.replace("--probe 2000", "--probe 0"),
+            "read: p99=1s",
+            "--probe 0 makes none; give a number of reads, or a load",
+        ),
+        (
+            life.to_owned(),
+            "write: p99=1s",
+            "write P99: the standard probe only reads; give a load by --probe",
+        ),
+        (
+            format!("{life} --probe m.fio"),
+            "trim: p99=1s",
+            "trim P99: the load m has no such requests",
+        ),
+    ] {
+        let err = run(&line, targets).fails(2);
+        assert!(
+            err.contains("--accept judges the probes of a life: ") && err.contains(why),
+            "{err}"
+        );
+    }
+}
+
+/// Cells that never err say nothing of the bits that a drive loses.
+#[test]
+fn sequence_ideal_cells_have_no_error_rate() {
+    let folder = Folder::new("ideal");
+    for (drive, said) in [("bench-4g", 0), ("dc-qlc-15t", 1)] {
+        for drives in ["", " --drives 2"] {
+            let line = format!("run randread-4k-qd1 --drive {drive} --limit 200{drives}");
+            let ran = folder.run(&line).ok();
+            assert_eq!(lines(&ran.out, "JESD218 allows"), said, "{}", ran.out);
+        }
+    }
+}
+
+/// Command lines as guides of vendors and hosts print them: with a prompt, over several lines, with one hyphen, with another
+/// command behind them.
+#[test]
+fn sequence_command_lines_of_guides_are_jobs() {
+    let folder = Folder::new("guides")
+        .with(
+            "cloud.txt",
+            "sudo fio --filename=/dev/nvme0n1 --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=256 \\\n  \
+             --runtime=120 --numjobs=4 --time_based --group_reporting --name=iops-test-job --eta-newline=1 --readonly\n",
+        )
+        .with(
+            "host.txt",
+            "# fio -ioengine=libaio -direct=1 -name=fiotest -filename=testfio -iodepth 32 -size=4G -rwmixread=75 \
+             -readwrite=randrw ; rm -f testfio\n",
+        )
+        .with("commented.fio", "# fio --minimal commented.fio\n[a]\nrw=read\nnumber_ios=3\n");
+    let options = "--drive bench-512g --limit 4000 --json";
+    let json = |file: &str| folder.run(&format!("run {file} {options}")).json();
+    let cloud = json("cloud.txt");
+    let of = &cloud["jobs"][0];
+    assert_eq!(
+        (&of["jobname"], &of["read"]["total_ios"]),
+        (&"iops-test-job".into(), &4000.into())
+    );
+    let ran = folder.run(&format!("run host.txt {options}")).ok();
+    ran.says("what stands behind `;` is ignored: it is another command");
+    let host: Value = serde_json::from_str(&ran.out).unwrap();
+    let options = &host["jobs"][0]["job options"];
+    assert_eq!(
+        (&options["iodepth"], &options["rwmixread"]),
+        (&"32".into(), &"75".into()),
+        "{options}"
+    );
+    let reads = host["jobs"][0]["read"]["total_ios"].as_u64().unwrap();
+    assert!((2_900..3_100).contains(&reads), "{reads}");
+    assert_eq!(json("commented.fio")["jobs"][0]["read"]["total_ios"], 3);
+}
+
+/// Traces as tools write and pack them: flags behind R and W, thousands, bz2 and xz.
+#[test]
+fn sequence_traces_as_tools_write_them() {
+    let folder = Folder::new("tools")
+        .with_case("flags.csv")
+        .with_case("packed.csv.bz2")
+        .with_case("packed.csv.xz");
+    for (file, reads, writes) in [
+        ("flags.csv", (2, 8192), (2, 8192)),
+        ("packed.csv.bz2", (2, 8192), (1, 8192)),
+        ("packed.csv.xz", (2, 8192), (1, 8192)),
+    ] {
+        let columns = "--trace-columns time:us,op,offset:B,size:B";
+        let json = folder
+            .run(&format!("run {file} {columns} --drive bench-4g --json"))
+            .json();
+        for (of, wanted) in [("read", reads), ("write", writes)] {
+            let of = &json["jobs"][0][of];
+            let got = (
+                of["total_ios"].as_u64().unwrap(),
+                of["io_bytes"].as_u64().unwrap(),
+            );
+            assert_eq!(got, wanted, "{file}");
+        }
+    }
+}
+
+/// Of few requests the share that is explained is that of those requests; a point that is kept is fio's object at its top; a drive
+/// of one's own is not called what the shipped one is.
+#[test]
+fn sequence_small_runs_say_what_they_are() {
+    let folder =
+        Folder::new("small").with("mine.toml", "based_on = \"dc-qlc-15t\"\nname = \"mine\"\n");
+    let ran = folder
+        .run("run randread-4k-qd1 --drive dc-qlc-15t --limit 100 --age 0,1h --out out")
+        .ok();
+    assert_eq!(lines(&ran.out, "bench"), 0);
+    let alone = folder
+        .run("run randread-4k-qd1 --drive dc-qlc-15t --limit 100")
+        .ok();
+    let slowest = alone
+        .out
+        .lines()
+        .find(|line| line.contains("slowest "))
+        .unwrap();
+    let number = |behind: &str| -> f64 {
+        let (_, text) = slowest.split_once(behind).unwrap();
+        text.split([' ', '%']).next().unwrap().parse().unwrap()
+    };
+    // Per cent of 100 requests.
+    assert_eq!(number("slowest "), number("went ("), "{slowest}");
+    let point = folder.read("out/points/age-0_seed-1.json");
+    let point: Value = serde_json::from_str(&point).unwrap();
+    assert!(point["fio version"].is_string() && point["jobs"][0]["read"]["clat_ns"].is_object());
+    let shown = folder.run("show mine.toml").ok().out;
+    assert!(
+        shown.starts_with("drive mine: dc-qlc-15t with changes of its own\n"),
+        "{shown}"
+    );
 }

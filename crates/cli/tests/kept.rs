@@ -5,65 +5,20 @@
     reason = "tests run the binary, edit its inputs and read what it wrote"
 )]
 
+mod command;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
+use command::{Folder, Ran};
 use firstread_session::results::COMMIT;
 
-/// A folder of its own for each test, empty at its start.
-struct Folder(PathBuf);
-
+/// What these tests ask of a folder besides.
 impl Folder {
-    fn new(test: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join("kept")
-            .join(test);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn with(self, name: &str, text: &str) -> Folder {
-        self.write(name, text);
-        self
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    fn command(&self, program: &Path, line: &str) -> Command {
-        let mut command = Command::new(program);
-        command.current_dir(&self.0).args(line.split_whitespace());
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    }
-
-    fn start(&self, line: &str) -> Child {
-        let program = Path::new(env!("CARGO_BIN_EXE_firstread"));
-        self.command(program, line).spawn().unwrap()
-    }
-
-    fn run(&self, line: &str) -> Ran {
-        Ran::from(self.start(line).wait_with_output().unwrap())
-    }
-
-    /// How many files are in a folder.
-    fn files(&self, name: &str) -> usize {
-        fs::read_dir(self.0.join(name)).map_or(0, Iterator::count)
-    }
-
     /// All files below a folder but those of run times, by name.
     fn all(&self, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let top = self.0.join(name);
@@ -89,35 +44,6 @@ impl Folder {
         for (name, bytes) in &a {
             assert!(*bytes == b[name], "{} differs", name.display());
         }
-    }
-}
-
-struct Ran {
-    /// None where a signal ended it.
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Ran {
-        Ran {
-            code: output.status.code(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Ran {
-    fn ok(self) -> Ran {
-        assert_eq!(self.code, Some(0), "{}", self.err);
-        self
-    }
-
-    #[track_caller]
-    fn says(&self, text: &str) {
-        assert!(self.err.contains(text), "{text}: {}", self.err);
     }
 }
 
@@ -180,7 +106,7 @@ fn sequence_a_trace_that_is_replaced_under_way_is_refused() {
     wait_until(|| folder.files("m/points") >= 3);
     folder.write("t.csv", &replaced);
     let ran = Ran::from(child.wait_with_output().unwrap());
-    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
     ran.says("t.csv");
     ran.says("the file was changed after the command had begun; run the command again");
     let kept = folder.files("m/points");
@@ -230,7 +156,6 @@ fn sequence_a_single_run_is_found_until_an_input_changes() {
         is_found(&format!("{base} --threads 2 --seed 1 --age 28h")),
         first.out
     );
-    let program = env!("CARGO_BIN_EXE_firstread");
     let copy = |to: &str| {
         let _ = fs::remove_dir_all(folder.0.join(to));
         let copied = Command::new("cp")
@@ -241,7 +166,7 @@ fn sequence_a_single_run_is_found_until_an_input_changes() {
     };
     let anew = |line: &str, why: &str| {
         let line = line.replace("--out s", "--out c");
-        let ran = Ran::from(folder.command(Path::new(program), &line).output().unwrap()).ok();
+        let ran = folder.run(&line).ok();
         ran.says("run anew; c/points/run.json: ");
         ran.says(why);
         ran.says("prepared in ");
@@ -314,7 +239,7 @@ fn sequence_a_single_run_is_found_until_an_input_changes() {
     }
     // The folder is of one run, and not of several.
     let several = folder.run(&format!("{base} --drives 2"));
-    assert_eq!(several.code, Some(1), "{}", several.err);
+    assert_eq!(several.code, 1, "{}", several.err);
     several.says("s: holds results of run; choose another folder");
 }
 
@@ -451,8 +376,9 @@ fn sequence_another_program_runs_anew() {
     let other = folder.0.join("firstread");
     fs::copy(env!("CARGO_BIN_EXE_firstread"), &other).unwrap();
     fs::write(&other, bytes).unwrap();
-    let output = folder.command(&other, line).output().unwrap();
-    let ran = Ran::from(output).ok();
+    let mut command = folder.command_of(&other);
+    let output = command.args(line.split(' ')).output();
+    let ran = Ran::from(output.unwrap()).ok();
     match COMMIT.ends_with("-modified") || COMMIT == "unknown" {
         true => ran.says("`program` "),
         false => ran.says("2 of 2 runs were there already"),
@@ -533,7 +459,7 @@ fn sequence_an_older_folder_is_refused() {
     let folder = Folder::new("older").with("matrix.json", "{}");
     fs::create_dir_all(folder.0.join("m/points")).unwrap();
     let ran = folder.run("run randread-4k-qd1 --drive bench-4g --age 0,1h --limit 50 --out m");
-    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
     ran.says("delete the folder, or choose another one");
     assert_eq!(folder.files("m"), 1);
 }
@@ -546,7 +472,7 @@ fn sequence_an_error_of_a_profile_is_plain_text() {
         "based_on = \"a\u{1b}[31mb\"\nname = \u{1b}]0;x\u{7}\n",
     );
     let ran = folder.run("run randread-4k-qd1 --drive d.toml");
-    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert_eq!(ran.code, 1, "{}", ran.err);
     let control = ran.err.chars().find(|c| c.is_control() && *c != '\n');
     assert_eq!(control, None, "{:?}", ran.err);
 }
@@ -640,7 +566,7 @@ mod signals {
                 send(&child, signal);
             }
             let ran = Ran::from(child.wait_with_output().unwrap());
-            assert_eq!(ran.code, Some(code), "{}", ran.err);
+            assert_eq!(ran.code, code, "{}", ran.err);
             let result = folder.read(&format!("r{code}/result.json"));
             assert!(result.contains("\"ended\": \"interrupted\""), "{signal}");
         }
@@ -715,11 +641,11 @@ mod signals {
             let open = || {
                 let mut options = File::options();
                 let theirs = options.read(true).write(true).open(name.to_str().unwrap());
-                Stdio::from(OwnedFd::from(theirs.unwrap()))
+                std::process::Stdio::from(OwnedFd::from(theirs.unwrap()))
             };
             let line = format!("run long.fio --drive bench-4g --out r {form}");
-            let program = Path::new(env!("CARGO_BIN_EXE_firstread"));
-            let mut command = folder.command(program, &line);
+            let mut command = folder.command();
+            command.args(line.split_whitespace());
             let mut child = command.stdout(open()).stderr(open()).spawn().unwrap();
             drop(command);
             wait_until(|| catches(&child));
@@ -738,13 +664,14 @@ mod signals {
         let folder = Folder::new("nohup").with("long.fio", LONG);
         let program = env!("CARGO_BIN_EXE_firstread");
         let line = format!("{program} run long.fio --drive bench-4g --out r");
-        let child = folder.command(Path::new("nohup"), &line).spawn().unwrap();
+        let mut command = folder.command_of("nohup");
+        let child = command.args(line.split(' ')).spawn().unwrap();
         wait_until(|| catches(&child));
         send(&child, "-HUP");
         sleep(Duration::from_millis(500));
         send(&child, "-TERM");
         let ran = Ran::from(child.wait_with_output().unwrap());
-        assert_eq!(ran.code, Some(143), "{}", ran.err);
+        assert_eq!(ran.code, 143, "{}", ran.err);
     }
 
     /// Results whose folder was deleted under way are an error, not the rest of them.
@@ -756,7 +683,7 @@ mod signals {
         wait_until(|| folder.0.join("r/points/seed-1.json").exists());
         fs::remove_dir_all(folder.0.join("r")).unwrap();
         let ran = Ran::from(child.wait_with_output().unwrap());
-        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
         ran.says("r/store.json: was deleted while results were written");
     }
 }

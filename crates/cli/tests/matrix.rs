@@ -4,84 +4,15 @@
     reason = "tests run the binary and read what it wrote"
 )]
 
+mod command;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
+use command::{Folder, Ran};
 use serde_json::Value;
-
-/// A folder of its own for each test, empty at its start.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join("matrix")
-            .join(test);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn with(self, name: &str, text: &str) -> Folder {
-        fs::write(self.0.join(name), text).unwrap();
-        self
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    fn start(&self, line: &str) -> Child {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
-        command.current_dir(&self.0).args(line.split_whitespace());
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command.env("COLUMNS", "100");
-        command.spawn().unwrap()
-    }
-
-    fn run(&self, line: &str) -> Ran {
-        Ran::from(self.start(line).wait_with_output().unwrap())
-    }
-
-    /// How many files are in a folder.
-    fn files(&self, name: &str) -> usize {
-        fs::read_dir(self.0.join(name)).map_or(0, Iterator::count)
-    }
-}
-
-struct Ran {
-    /// None where a signal ended it.
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Ran {
-        Ran {
-            code: output.status.code(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Ran {
-    fn ok(self) -> Ran {
-        assert_eq!(self.code, Some(0), "{}", self.err);
-        self
-    }
-
-    fn json(self) -> Value {
-        serde_json::from_str(&self.ok().out).unwrap()
-    }
-}
 
 const SHORT: &str = "--limit 500 --threads 2";
 
@@ -261,7 +192,7 @@ fn model_a_life_is_the_same_in_every_command() {
             0 => text.split_whitespace().map(str::to_owned).collect(),
             _ => vec![text.to_owned()],
         });
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
+        let mut command = folder.command();
         command.current_dir(folder.0.join("s")).args(words);
         Ran::from(command.output().unwrap()).json()
     };
@@ -411,7 +342,7 @@ fn golden_lists_that_are_refused() {
     ] {
         let ran = folder.run(line);
         assert_eq!(ran.out, "", "{line} prints data");
-        let code = ran.code.unwrap();
+        let code = ran.code;
         text += &format!("$ firstread {line}\n{}[exit {code}]\n\n", ran.err);
     }
     insta::assert_snapshot!("refused_lists", text);
@@ -499,11 +430,8 @@ fn formula_help_wraps() {
         "", "run", "compare", "study", "life", "cells", "list", "show",
     ] {
         for columns in [40, 60, 80, 100] {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
-            command
-                .current_dir(&folder.0)
-                .args(sub.split_whitespace())
-                .arg("--help");
+            let mut command = folder.command();
+            command.args(sub.split_whitespace()).arg("--help");
             let ran = Ran::from(
                 command
                     .env("COLUMNS", columns.to_string())
@@ -569,7 +497,7 @@ mod ctrl_c {
         let folder = Folder::new("ctrl-c-run").with("long.fio", LONG);
         let child = folder.start("run long.fio --drive bench-4g --out r");
         let ran = interrupt(child, has_worked);
-        assert_eq!(ran.code, Some(130), "{}", ran.err);
+        assert_eq!(ran.code, 130, "{}", ran.err);
         let result: Value = serde_json::from_str(&folder.read("r/result.json")).unwrap();
         assert_eq!(result["firstread"]["ended"], "interrupted");
         let requests = result["firstread"]["requests"].as_u64().unwrap();
@@ -598,7 +526,7 @@ mod ctrl_c {
         let folder = Folder::new("ctrl-c-burn-in").with("long.fio", &write);
         let child = folder.start("run long.fio --drive bench-512g --burn-in --out r");
         let ran = interrupt(child, |_| true);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (130, ""), "{}", ran.err);
         assert!(
             ran.err
                 .ends_with("interrupted in the burn-in, before the first request\n"),
@@ -613,7 +541,7 @@ mod ctrl_c {
         let folder = Folder::new("ctrl-c-compare").with("long.fio", LONG);
         let line = "compare long.fio --drive bench-4g --scheme gc_victim=fifo,greedy --limit 4G --threads 2";
         let ran = interrupt(folder.start(line), |_| true);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (130, ""), "{}", ran.err);
         assert!(
             ran.err.ends_with("interrupted before any run had ended\n"),
             "{}",
@@ -627,7 +555,7 @@ mod ctrl_c {
             .with("some.fio", &LONG.replace("io_size=64t", "number_ios=40000"));
         let line = "run some.fio --drive bench-4g --age 0,1h,2h,3h,4h,5h,6h,7h --out m --threads 1";
         let ran = interrupt(folder.start(line), |_| folder.files("m/points") >= 2);
-        assert_eq!(ran.code, Some(130), "{}", ran.err);
+        assert_eq!(ran.code, 130, "{}", ran.err);
         let kept = folder.files("m/points");
         let told = format!(
             "interrupted: {kept} of 8 runs have ended; the same command goes on from there\n"
@@ -654,7 +582,7 @@ mod ctrl_c {
         let folder = Folder::new("ctrl-c-life").with("long.fio", &write);
         let line = "life long.fio --drive bench-4g --until bytes=1PB --json --out l";
         let ran = interrupt(folder.start(line), has_worked);
-        assert_eq!(ran.code, Some(130), "{}", ran.err);
+        assert_eq!(ran.code, 130, "{}", ran.err);
         let told = ran.err.lines().last().unwrap();
         assert!(
             told.starts_with("interrupted after ") && told.ends_with(" requests"),
@@ -684,7 +612,7 @@ mod ctrl_c {
         let folder = Folder::new("ctrl-c-study").with("small.toml", &text);
         let line = "study small.toml --out s --threads 1";
         let ran = interrupt(folder.start(line), |_| folder.files("s/points") >= 1);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (130, ""), "{}", ran.err);
         let kept = folder.files("s/points");
         assert!(
             ran.err.contains(&format!("interrupted: {kept} of ")),

@@ -307,6 +307,10 @@ impl Input {
                 text: format!("`--{option}` is ignored: it is of what fio prints and keeps"),
             });
             workload.notices.extend(left_out);
+            workload.notices.extend(line.next.iter().map(|next| Notice {
+                place: Location::whole(&line.name),
+                text: format!("what stands behind `{next}` is ignored: it is another command"),
+            }));
         }
         Ok(input)
     }
@@ -640,9 +644,11 @@ fn is_job_file(head: &[u8]) -> bool {
         return false;
     }
     let text = String::from_utf8_lossy(head);
+    // Of a text, not of its first line: a comment may have the command of the job file below it.
+    let is_pasted = |line: &str| line.starts_with('#') && fio::is_command_line(&text);
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     lines
-        .find(|line| !line.is_empty() && !line.starts_with(['#', ';']))
+        .find(|line| !line.is_empty() && (!line.starts_with(['#', ';']) || is_pasted(line)))
         .is_some_and(|line| {
             let key = line.split('=').next().unwrap_or_default().trim();
             line.starts_with('[')

@@ -3,6 +3,7 @@
 //! What has no counterpart here and would change the load is an error that names the element and its line. What a device has
 //! besides (data cache, mapping cache, priorities) is listed in `docs/mqsim.md`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use roxmltree::{Document, Node};
@@ -116,6 +117,21 @@ impl<'a, 'input> Element<'a, 'input> {
         self.node.text().unwrap_or("").trim()
     }
 
+    /// The same in capitals: MQSim does not tell them apart.
+    fn word(self) -> String {
+        self.text().to_ascii_uppercase()
+    }
+
+    /// A number of sectors, in bytes.
+    fn sectors(self, name: &'static str) -> Result<u64, MqsimError> {
+        match self.number::<u64>(name)? {
+            n @ 1..=0x10_0000 => Ok(n * 512),
+            _ => Err(self
+                .get(name)?
+                .wrong("expected 1 to 1048576 sectors of 512 bytes")),
+        }
+    }
+
     fn wrong(self, why: impl Into<String>) -> MqsimError {
         MqsimError::Value {
             line: self.line(),
@@ -179,9 +195,10 @@ pub fn workload(text: &str, file: &str, number: Option<usize>) -> Result<Scenari
             name: "IO_Flow_Parameter_Set_Synthetic",
         }),
         (None, _) => {
+            check_shared(&flows)?;
             let mut text = String::from("[global]\nnorandommap\n");
-            for (i, flow) in flows.into_iter().enumerate() {
-                text += &of_flow(flow, i + 1)?;
+            for (i, flow) in flows.iter().enumerate() {
+                text += &of_flow(*flow, i, flows.len())?;
             }
             Ok(Scenario::Jobs(text))
         }
@@ -201,10 +218,14 @@ fn of_trace(trace: Element<'_, '_>) -> Result<Scenario, MqsimError> {
             return Err(trace.get(name)?.wrong(instead));
         }
     }
-    let format = match trace.find("Time_Unit").map(|unit| (unit, unit.text())) {
-        None | Some((_, "NANOSECOND")) => "mqsim",
-        Some((_, "MICROSECOND")) => "ssdsim-us",
-        Some((unit, _)) => return Err(unit.wrong("expected NANOSECOND or MICROSECOND")),
+    // MQSim itself takes any unit for nanoseconds.
+    let format = match trace.find("Time_Unit") {
+        None => "mqsim",
+        Some(unit) => match unit.word().as_str() {
+            "NANOSECOND" => "mqsim",
+            "MICROSECOND" => "ssdsim-us",
+            _ => return Err(unit.wrong("expected NANOSECOND or MICROSECOND")),
+        },
     };
     Ok(Scenario::Trace {
         file: trace.get("File_Path")?.text().replace('\\', "/"),
@@ -212,17 +233,53 @@ fn of_trace(trace: Element<'_, '_>) -> Result<Scenario, MqsimError> {
     })
 }
 
-/// A section of a job file: flow `number` of a scenario.
-fn of_flow(flow: Element<'_, '_>, number: usize) -> Result<String, MqsimError> {
+/// Flows of MQSim share the space of the drive by their chips: the same chips are equal shares, one after the other. Other
+/// chips for each of them have no counterpart.
+fn check_shared(flows: &[Element<'_, '_>]) -> Result<(), MqsimError> {
+    for name in ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"] {
+        let ids = |flow: &Element<'_, '_>| {
+            let text = flow.find(name)?.text();
+            Some(
+                text.split(',')
+                    .map(|id| id.trim().to_owned())
+                    .collect::<BTreeSet<_>>(),
+            )
+        };
+        if let [first, rest @ ..] = flows
+            && let Some(other) = rest.iter().find(|flow| ids(flow) != ids(first))
+        {
+            let element = other.find(name).unwrap_or(*other);
+            return Err(element
+                .wrong("expected that of the first flow: flows cannot have chips of their own"));
+        }
+    }
+    Ok(())
+}
+
+/// A section of a job file: of `count` flows of a scenario that with `index`.
+fn of_flow(flow: Element<'_, '_>, index: usize, count: usize) -> Result<String, MqsimError> {
     let reads: u64 = flow.number("Read_Percentage")?;
+    if reads > 100 {
+        return Err(flow.get("Read_Percentage")?.wrong("expected 0 to 100"));
+    }
     let distribution = flow.get("Address_Distribution")?;
-    let is_random = match distribution.text() {
+    let is_random = match distribution.word().as_str() {
         "STREAMING" => false,
-        "RANDOM_UNIFORM" | "UNIFORM_RANDOM" | "RANDOM_HOTCOLD" => true,
+        "RANDOM_UNIFORM" | "RANDOM_HOTCOLD" => true,
         _ => {
             let why = "expected STREAMING, RANDOM_UNIFORM or RANDOM_HOTCOLD";
             return Err(distribution.wrong(why));
         }
+    };
+    let sizes = flow.get("Request_Size_Distribution")?;
+    if sizes.word() != "FIXED" {
+        return Err(sizes.wrong("expected FIXED: fio has no such distribution of sizes"));
+    }
+    let bytes = flow.sectors("Average_Request_Size")?;
+    let unit = match flow.find("Generated_Aligned_Addresses") {
+        None => bytes,
+        Some(aligned) if aligned.word() == "FALSE" => 512,
+        Some(_) => flow.sectors("Address_Alignment_Unit")?,
     };
     let rw = match (reads, is_random) {
         (100, false) => "read",
@@ -232,22 +289,26 @@ fn of_flow(flow: Element<'_, '_>, number: usize) -> Result<String, MqsimError> {
         (0, true) => "randwrite",
         (_, true) => "randrw",
     };
-    let sizes = flow.get("Request_Size_Distribution")?;
-    if sizes.text() != "FIXED" {
-        return Err(sizes.wrong("expected FIXED: fio has no such distribution of sizes"));
-    }
-    let sectors: u64 = flow.number("Average_Request_Size")?;
-    let mut text = format!(
-        "[flow-{number}]\nrw={rw}\nbs={}\n",
-        sectors.saturating_mul(512)
-    );
+    // The next request of a stream begins at the next multiple of the unit.
+    let skipped = match is_random {
+        true => 0,
+        false => bytes.next_multiple_of(unit) - bytes,
+    };
+    let skip = match skipped {
+        0 => String::new(),
+        skipped => format!(":{skipped}"),
+    };
+    let mut text = format!("[flow-{}]\nrw={rw}{skip}\nbs={bytes}\n", index + 1);
     let mut add = |line: String| {
         let _ = writeln!(text, "{line}");
     };
+    if is_random && unit != bytes {
+        add(format!("blockalign={unit}"));
+    }
     if !matches!(reads, 0 | 100) {
         add(format!("rwmixread={reads}"));
     }
-    if distribution.text() == "RANDOM_HOTCOLD" {
+    if distribution.word() == "RANDOM_HOTCOLD" {
         let hot: u64 = flow.number("Percentage_of_Hot_Region")?;
         if !(1..=99).contains(&hot) {
             return Err(flow
@@ -261,17 +322,40 @@ fn of_flow(flow: Element<'_, '_>, number: usize) -> Result<String, MqsimError> {
             100 - hot
         ));
     }
-    let share: u64 = flow.number_or("Working_Set_Percentage", 100)?;
-    add(format!("size={share}%"));
+    // What is outside of 1 to 100 is 100 in MQSim too.
+    let share = match flow.number_or("Working_Set_Percentage", 100u64)? {
+        share @ 1..=100 => share,
+        _ => 100,
+    };
+    // Percentages of a job file are whole. That of a size is of what lies behind the offset.
+    let begin = |i: usize| (100 * i / count) as u64;
+    let (from, to) = (begin(index), begin(index + 1));
+    if from > 0 {
+        add(format!("offset={from}%"));
+    }
+    add(format!(
+        "size={}%",
+        (share * (to - from) / (100 - from)).max(1)
+    ));
     let generator = flow.get("Synthetic_Generator_Type")?;
-    match generator.text() {
+    match generator.word().as_str() {
         "QUEUE_DEPTH" => {
             let depth: u64 = flow.number("Average_No_of_Reqs_in_Queue")?;
+            if depth == 0 {
+                let element = flow.get("Average_No_of_Reqs_in_Queue")?;
+                return Err(element.wrong("expected 1 or more"));
+            }
             add(format!("iodepth={depth}"));
         }
         "BANDWIDTH" => {
+            // Bytes a second of reads and writes together.
             let rate: u64 = flow.number("Bandwidth")?;
-            let of = |percent: u64| (rate * percent / 100).max(1);
+            if rate < bytes {
+                return Err(flow
+                    .get("Bandwidth")?
+                    .wrong("expected at least a request a second, in bytes"));
+            }
+            let of = |percent: u64| (u128::from(rate) * u128::from(percent) / 100).max(1);
             add(match reads {
                 0 | 100 => format!("rate={rate}"),
                 _ => format!("rate={},{}", of(reads), of(100 - reads)),
@@ -281,12 +365,16 @@ fn of_flow(flow: Element<'_, '_>, number: usize) -> Result<String, MqsimError> {
         _ => return Err(generator.wrong("expected QUEUE_DEPTH or BANDWIDTH")),
     }
     add(format!("randseed={}", flow.number_or("Seed", 0u64)?));
-    let requests: u64 = flow.number_or("Total_Requests_To_Generate", 0)?;
+    // A time decides alone where both are given.
     let stop_ns: u64 = flow.number_or("Stop_Time", 0)?;
-    match (requests, stop_ns) {
-        (0, 0) => {}
-        (0, ns) => add(format!("time_based\nruntime={}us", (ns / 1_000).max(1))),
-        (n, _) => add(format!("number_ios={n}\nloops=1000000")),
+    let requests: u64 = flow.number_or("Total_Requests_To_Generate", 0)?;
+    match (stop_ns, requests) {
+        (0, 0) => {
+            let why = "expected a time above 0, or Total_Requests_To_Generate above 0";
+            return Err(flow.get("Stop_Time")?.wrong(why));
+        }
+        (0, n) => add(format!("number_ios={n}\nloops=1000000")),
+        (ns, _) => add(format!("time_based\nruntime={}us", (ns / 1_000).max(1))),
     }
     Ok(text)
 }
@@ -315,23 +403,24 @@ pub fn device(text: &str, file: &str) -> Result<Device, MqsimError> {
     });
     let named = |of: &str| format!("{stem}.xml, {of}");
     let flash = root.get("Flash_Parameter_Set")?;
-    let types: &[(&'static str, &'static str)] = match flash.get("Flash_Technology")?.text() {
-        "SLC" => &[("Page_Read_Latency_LSB", "Page_Program_Latency_LSB")],
-        "MLC" => &[
-            ("Page_Read_Latency_LSB", "Page_Program_Latency_LSB"),
-            ("Page_Read_Latency_MSB", "Page_Program_Latency_MSB"),
-        ],
-        "TLC" => &[
-            ("Page_Read_Latency_LSB", "Page_Program_Latency_LSB"),
-            ("Page_Read_Latency_CSB", "Page_Program_Latency_CSB"),
-            ("Page_Read_Latency_MSB", "Page_Program_Latency_MSB"),
-        ],
-        _ => {
-            return Err(flash
-                .get("Flash_Technology")?
-                .wrong("expected SLC, MLC or TLC"));
-        }
-    };
+    let types: &[(&'static str, &'static str)] =
+        match flash.get("Flash_Technology")?.word().as_str() {
+            "SLC" => &[("Page_Read_Latency_LSB", "Page_Program_Latency_LSB")],
+            "MLC" => &[
+                ("Page_Read_Latency_LSB", "Page_Program_Latency_LSB"),
+                ("Page_Read_Latency_MSB", "Page_Program_Latency_MSB"),
+            ],
+            "TLC" => &[
+                ("Page_Read_Latency_LSB", "Page_Program_Latency_LSB"),
+                ("Page_Read_Latency_CSB", "Page_Program_Latency_CSB"),
+                ("Page_Read_Latency_MSB", "Page_Program_Latency_MSB"),
+            ],
+            _ => {
+                return Err(flash
+                    .get("Flash_Technology")?
+                    .wrong("expected SLC, MLC or TLC"));
+            }
+        };
     // A drive of constant latencies has one of each: the mean over page types.
     let mean = |of: fn(&(&'static str, &'static str)) -> &'static str| -> Result<u64, MqsimError> {
         let each = types.iter().map(|row| flash.number::<u64>(of(row)));
@@ -341,7 +430,9 @@ pub fn device(text: &str, file: &str) -> Result<Device, MqsimError> {
     let (read_ns, program_ns) = (mean(|row| row.0)?, mean(|row| row.1)?);
     let third = read_ns / 3;
     let pages: u64 = flash.number("Page_No_Per_Block")?;
+    // Transfers of so many bytes.
     let rate: u64 = root.number("Channel_Transfer_Rate")?;
+    let rate = rate.saturating_mul(root.number_or("Flash_Channel_Width", 1)?);
     let chip_name = format!("{stem}-chip");
     let latencies = named("mean of the page types' latencies");
     let chip = format!(
@@ -390,7 +481,7 @@ pub fn device(text: &str, file: &str) -> Result<Device, MqsimError> {
     let scheme = |name: &'static str, rows: &[(&str, &'static str)]| match root.find(name) {
         None => Ok(None),
         Some(element) => {
-            let row = rows.iter().find(|row| row.0 == element.text());
+            let row = rows.iter().find(|row| row.0 == element.word());
             let known: Vec<&str> = rows.iter().map(|row| row.0).collect();
             let row = row.ok_or_else(|| element.wrong(format!("expected {}", known.join(", "))));
             row.map(|row| Some(row.1))
@@ -412,13 +503,13 @@ pub fn device(text: &str, file: &str) -> Result<Device, MqsimError> {
         &[
             ("NONE", "none"),
             ("ERASE", "erase"),
-            ("PROGRAM", "program-erase"),
+            ("PROGRAM", "program"),
             ("PROGRAM_ERASE", "program-erase"),
         ],
     )?;
     let wear = scheme(
         "Static_Wearleveling_Enabled",
-        &[("true", "static"), ("false", "none")],
+        &[("TRUE", "static"), ("FALSE", "none")],
     )?;
     let schemes = [
         ("gc_victim", victim, "GC_Block_Selection_Policy"),
@@ -500,6 +591,7 @@ mod tests {
         let two = file(&[flow(&[])
             + &flow(&[
                 ("Read_Percentage", "100"),
+                ("Stop_Time", "0"),
                 ("Total_Requests_To_Generate", "500"),
             ])]);
         assert!(is_workload(&two) && !is_device(&two));
@@ -508,9 +600,9 @@ mod tests {
         };
         assert_eq!(
             text,
-            "[global]\nnorandommap\n[flow-1]\nrw=randrw\nbs=4096\nrwmixread=70\nsize=50%\niodepth=16\nrandseed=798\n\
-             time_based\nruntime=10000us\n[flow-2]\nrw=randread\nbs=4096\nsize=50%\niodepth=16\nrandseed=798\n\
-             number_ios=500\nloops=1000000\n"
+            "[global]\nnorandommap\n[flow-1]\nrw=randrw\nbs=4096\nrwmixread=70\nsize=25%\niodepth=16\nrandseed=798\n\
+             time_based\nruntime=10000us\n[flow-2]\nrw=randread\nbs=4096\noffset=50%\nsize=50%\niodepth=16\n\
+             randseed=798\nnumber_ios=500\nloops=1000000\n"
         );
         firstread_workload::fio::parse("w", &text).unwrap();
         let hot = file(&[flow(&[
@@ -575,5 +667,137 @@ mod tests {
             workload("<MQSim_IO_Scenarios>", "w", None),
             Err(MqsimError::Xml(_))
         ));
+    }
+
+    /// The job of the only flow of a scenario.
+    fn job(more: &[(&str, &str)]) -> Result<String, String> {
+        match workload(&file(&[flow(more)]), "w.xml", None) {
+            Ok(Scenario::Jobs(text)) => {
+                firstread_workload::fio::parse("w", &text).map_err(|e| e.to_string())?;
+                Ok(text)
+            }
+            Ok(Scenario::Trace { .. }) => Err("a trace".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Units and rules are those of MQSim: sectors of 512 bytes, bytes a second of reads and writes together, a time that
+    /// decides alone, addresses that are multiples of a unit, words in any case.
+    #[test]
+    fn golden_flow_parameters_mean_what_they_mean_in_mqsim() {
+        for (more, lines) in [
+            (
+                vec![
+                    ("Synthetic_Generator_Type", "bandwidth"),
+                    ("Bandwidth", "262144000"),
+                ],
+                "rate=183500800,78643200\nrate_process=poisson",
+            ),
+            (
+                vec![("Stop_Time", "5000"), ("Total_Requests_To_Generate", "9")],
+                "time_based\nruntime=5us\n",
+            ),
+            (
+                vec![
+                    ("Generated_Aligned_Addresses", "true"),
+                    ("Address_Alignment_Unit", "16"),
+                ],
+                "rw=randrw\nbs=4096\nblockalign=8192\n",
+            ),
+            (
+                vec![("Generated_Aligned_Addresses", "false")],
+                "bs=4096\nblockalign=512\n",
+            ),
+            (
+                vec![
+                    ("Address_Distribution", "streaming"),
+                    ("Read_Percentage", "0"),
+                    ("Generated_Aligned_Addresses", "true"),
+                    ("Address_Alignment_Unit", "16"),
+                ],
+                "rw=write:4096\nbs=4096\n",
+            ),
+            (vec![("Working_Set_Percentage", "0")], "size=100%\n"),
+        ] {
+            let text = job(&more).unwrap();
+            assert!(text.contains(lines), "{more:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn golden_flow_parameters_that_are_refused() {
+        for (more, message) in [
+            (
+                vec![("Read_Percentage", "101")],
+                "<Read_Percentage> is `101`: expected 0 to 100",
+            ),
+            (
+                vec![("Average_Request_Size", "0")],
+                "<Average_Request_Size> is `0`: expected 1 to 1048576 sectors of 512 bytes",
+            ),
+            (
+                vec![("Average_No_of_Reqs_in_Queue", "0")],
+                "<Average_No_of_Reqs_in_Queue> is `0`: expected 1 or more",
+            ),
+            (
+                vec![
+                    ("Synthetic_Generator_Type", "BANDWIDTH"),
+                    ("Bandwidth", "4095"),
+                ],
+                "<Bandwidth> is `4095`: expected at least a request a second, in bytes",
+            ),
+            (
+                vec![("Stop_Time", "0")],
+                "<Stop_Time> is `0`: expected a time above 0, or Total_Requests_To_Generate above 0",
+            ),
+            (
+                vec![("Address_Distribution", "UNIFORM_RANDOM")],
+                "<Address_Distribution> is `UNIFORM_RANDOM`: expected STREAMING, RANDOM_UNIFORM or RANDOM_HOTCOLD",
+            ),
+        ] {
+            let error = job(&more).unwrap_err();
+            assert!(error.ends_with(message), "{error}");
+        }
+        // Flows with chips of their own, and flows that share all of them.
+        let of = |ids| flow(&[("Channel_IDs", ids)]);
+        assert!(workload(&file(&[of("0,1") + &of("1, 0")]), "w", None).is_ok());
+        let error = workload(&file(&[of("0,1") + &of("2,3")]), "w", None).unwrap_err();
+        assert!(
+            error.to_string().ends_with(
+                "<Channel_IDs> is `2,3`: expected that of the first flow: flows cannot have chips of their own"
+            ),
+            "{error}"
+        );
+    }
+
+    /// Three flows have a third of the space each, and none reaches into the next one.
+    #[test]
+    fn formula_flows_share_the_space() {
+        for (count, share) in [(1, 100), (2, 50), (3, 100), (3, 85), (7, 33), (8, 100)] {
+            let all: String = (0..count)
+                .map(|_| flow(&[("Working_Set_Percentage", &share.to_string())]))
+                .collect();
+            let Scenario::Jobs(text) = workload(&file(&[all]), "w", None).unwrap() else {
+                panic!("no job");
+            };
+            let value = |section: &str, key: &str| -> f64 {
+                let line = section.lines().find_map(|line| line.strip_prefix(key));
+                line.map_or(0.0, |v| v.trim_end_matches('%').parse().unwrap())
+            };
+            let mut end = 0.0;
+            for section in text.split("[flow-").skip(1) {
+                let offset = value(section, "offset=");
+                let size = value(section, "size=") / 100.0 * (100.0 - offset);
+                assert!(offset >= end, "{text}");
+                // Whole percentages: one less of what lies behind the offset, and one less of the drive.
+                let exact = f64::from(share) / f64::from(count);
+                assert!(
+                    size <= exact + 1.0 && size > exact - 2.1,
+                    "{size} of {exact}: {text}"
+                );
+                end = offset + size;
+            }
+            assert!(end <= 100.0, "{text}");
+        }
     }
 }

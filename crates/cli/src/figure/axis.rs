@@ -219,6 +219,9 @@ fn number(value: f64, decimals: usize) -> String {
 fn decades(low: f64, high: f64, room: f64) -> Vec<Tick> {
     let first = libm::ceil(libm::log10(low) - 1e-9) as i32;
     let last = libm::floor(libm::log10(high) + 1e-9) as i32;
+    if last <= first {
+        return within_a_decade(low, high, room);
+    }
     let every = libm::ceil((last - first) as f64 / room.max(1.0)).max(1.0) as i32;
     let mut out = Vec::new();
     for e in first - 1..=last {
@@ -242,6 +245,23 @@ fn decades(low: f64, high: f64, room: f64) -> Vec<Tick> {
         }
     }
     out
+}
+
+/// Labels where one power of ten or none lies from `low` to `high`: multiples of a power of ten by 1, 2 and 5 where three of them
+/// do, and round numbers otherwise.
+fn within_a_decade(low: f64, high: f64, room: f64) -> Vec<Tick> {
+    let exponents = libm::floor(libm::log10(low)) as i32..=libm::floor(libm::log10(high)) as i32;
+    let all = exponents.flat_map(|e| {
+        [1.0, 2.0, 5.0].map(|m| Tick {
+            at: m * libm::exp10(e as f64),
+            text: number(m * libm::exp10(e as f64), (-e).max(0) as usize),
+        })
+    });
+    let ticks: Vec<Tick> = all.filter(|t| t.at >= low && t.at <= high).collect();
+    match ticks.len() {
+        0..3 => round_numbers(low, high, room.max(2.0)),
+        _ => ticks,
+    }
 }
 
 fn power(exponent: i32) -> String {
@@ -286,6 +306,24 @@ mod tests {
             at(log),
             "10^{\u{2212}4} 10^{\u{2212}3} 10^{\u{2212}2} 10^{\u{2212}1} 1"
         );
+    }
+
+    /// A logarithmic axis of less than two decades has numbers all the same.
+    #[test]
+    fn golden_ticks_within_a_decade() {
+        for (low, high, labels) in [
+            (130.0, 183.0, "140 160 180"),
+            (120.0, 460.0, "200 400"),
+            (300.0, 3_500.0, "500 1000 2000"),
+            (0.15, 0.9, "0.25 0.50 0.75"),
+            (0.03, 0.3, "0.05 0.1 0.2"),
+            (9.0, 110.0, "10 10^{2}"),
+        ] {
+            let axis = Axis::log10("").between(low, high);
+            let placed = Placed::new(&axis, [].into_iter(), 0.0, 300.0);
+            let ticks = placed.ticks(&Ticks::Auto, 100.0);
+            assert_eq!(texts(&ticks).join(" "), labels, "{low} to {high}");
+        }
     }
 
     #[test]

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use firstread_session::files::Page;
 use firstread_session::life::Life;
 use firstread_session::{Finished, Matrix, Point, Results, Setup};
-use serde_json::{Map, Value};
 
+use super::accept;
 use super::pages::pages;
-use super::summary::{Figure, Group, Shown, Summary};
+use super::summary::{Figure, Group, Shown, Summary, values};
+use crate::accept::Target;
 use crate::args::{Form, Interrupted};
 use crate::matrix::Simulations;
 use crate::matrix::kept;
@@ -18,13 +19,15 @@ use crate::output::human;
 use crate::output::spread::Spread;
 use crate::streams::{data, tell};
 
-/// Lives each of `lives` on the drives of `seeds`, so many at a time; prints what came of it as `form`, and keeps it in `out`.
+/// Lives each of `lives` on the drives of `seeds`, so many at a time; prints what came of it as `form`, keeps it in `out`,
+/// and judges it by `targets`.
 pub fn lives(
     lives: &[(String, Life)],
     seeds: &[u64],
     threads: Option<u16>,
     out: Option<&Path>,
     form: Form,
+    targets: &[Target],
 ) -> Result<()> {
     let points = points(lives, seeds);
     let title = lives[0].1.setup.input.title();
@@ -34,7 +37,7 @@ pub fn lives(
         threads,
         watch: &Simulations::new(points.len()),
     };
-    let results = matrix.kept_with_pages(&store, values, pages_of)?;
+    let results = matrix.kept_with_pages(&store, |_, finished| values(finished), pages_of)?;
     kept::tell_found(&points, &results, "lives");
     let groups = groups(lives, &points, &results)?;
     if groups.is_empty() {
@@ -72,7 +75,8 @@ pub fn lives(
         results.finished(),
         results.wall_s()
     ));
-    kept::whole(&results, out, "lives")
+    kept::whole(&results, out, "lives")?;
+    accept::judge(targets, form, &groups)
 }
 
 /// A point for each drive of each of `lives`.
@@ -111,15 +115,6 @@ fn pages_of(point: &Point, finished: &Finished) -> Vec<Page> {
     all.map(below).collect()
 }
 
-/// What the table needs of a life, to be kept.
-fn values(_: &Setup, finished: &Finished) -> Map<String, Value> {
-    let Finished::Life(of) = finished else {
-        return Map::new();
-    };
-    let value = serde_json::to_value(Summary::of(of)).unwrap_or_default();
-    value.as_object().cloned().unwrap_or_default()
-}
-
 /// Each of `lives` of which any drive has a result.
 fn groups<'a>(
     lives: &'a [(String, Life)],
@@ -135,9 +130,7 @@ fn groups<'a>(
             let Some(kept) = results.of(at) else {
                 continue;
             };
-            let summary = serde_json::from_value(Value::Object(kept.values.clone()));
-            let summary = summary.context("what is kept of a life is not its summary")?;
-            of_label.push((&point.setup, summary));
+            of_label.push((&point.setup, Summary::read(kept)?));
         }
         if !of_label.is_empty() {
             groups.push(Group {

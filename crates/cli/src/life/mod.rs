@@ -1,8 +1,9 @@
 //! `firstread life`: how long a drive lives under a load, and how its reads age.
 //!
 //! - `report`: tables of it. `picture`: its figure. `pages`: its files. `drives`: several lives, of drives or schemes.
-//!   `summary`: what is kept of each; `lines`: their figure; `written`: its axis.
+//!   `summary`: what is kept of each; `lines`: their figure; `written`: its axis. `accept`: what is asked of their reads.
 
+mod accept;
 mod drives;
 #[cfg(feature = "figures")]
 mod lines;
@@ -32,8 +33,8 @@ use firstread_session::{
     Alone, Choices, DEFAULT_DRIVE, Error, Finished, Input, Point, Setup, Simulation, Sweep, Varied,
     results,
 };
-use serde_json::Map;
 
+use crate::accept::{Targets, all};
 use crate::args::{DrivesArgs, Form, FormArgs, Interrupted, TraceOptions, Usage};
 use crate::interrupt;
 use crate::matrix::kept;
@@ -42,6 +43,7 @@ use crate::output::understood;
 use crate::progress::Bars;
 use crate::run::check_one_scheme_per_axis;
 use crate::streams::data;
+use summary::{Group, Summary};
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
@@ -59,6 +61,8 @@ Examples:
       one figure: bytes written until worn out, and P99.99 of that job on the way there, a line a scheme
   firstread life job.fio --wear-from life/life.json --out more
       a life that goes on where another one ended, or was interrupted
+  firstread life oltp.fio --probe oltp.fio --accept 'read: p99=1.5ms p99.99=5ms'
+      until how many bytes written its reads keep these targets, and what breaks them
   firstread life job.fio --until years=5 --drive-writes-a-day 3 --out life
       five years at three drive writes a day; tables and a picture in the folder `life`
 
@@ -67,9 +71,9 @@ fewer wordlines a block is that of a smaller drive: write amplification and wear
 same, bytes are in proportion. With --wear-rate K each erase counts as K cycles; the life is lived
 again at K/2, and refused where the corrected results differ by more than 2 %: docs/life.md.
 
-Exit status: 0 however the life ends, 1 on an error, 2 when the command line is wrong, 130 when it
-was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: what it had until then is
-printed and kept.";
+Exit status: 0 however the life ends, 1 on an error, 2 when the command line is wrong, 3 when a
+target of --accept failed, 130 when it was interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP:
+what it had until then is printed and kept.";
 
 /// Requests of a load of --probe, where no number is given: 100 reads beyond P99.99, and some writes.
 const REQUESTS_BY_JOB: u64 = 2_000_000;
@@ -167,6 +171,12 @@ pub struct LifeArgs {
     trace: TraceOptions,
     #[command(flatten)]
     form: FormArgs,
+    /// Judge the reads at each stage: `read: p99=1.5ms p99.99=5ms max=20ms`; exit status 3 where a life fails one
+    ///
+    /// Targets are those of `run`. Judged is the load of --probe where one is given, and the standard probe otherwise. For
+    /// each target it is said until how many bytes written it holds, from where on it fails, and what broke it.
+    #[arg(long, value_name = "TARGETS", value_parser = Targets::parse, help_heading = "Output")]
+    accept: Vec<Targets>,
     /// Also keep the result, a table over the life and a picture there
     ///
     /// The same command finds the result there, and says so. Of several drives each is kept when its life has ended: the
@@ -267,6 +277,7 @@ impl LifeArgs {
                     },
                 };
                 life.check().map_err(Error::from)?;
+                accept::check(&all(&self.accept), &life)?;
                 lives.push((label, life));
             }
         }
@@ -304,7 +315,7 @@ impl LifeArgs {
     fn probes(&self) -> Result<(u64, Option<ProbeJob>)> {
         let (mut requests, mut job) = (None, None);
         for text in &self.probe {
-            if text.chars().all(|c| c.is_ascii_digit()) {
+            if text.chars().all(|c| c.is_ascii_digit()) || parse_requests(text).is_ok() {
                 if requests.is_some() {
                     return Err(Usage("--probe: two numbers of reads are given".into()).into());
                 }
@@ -340,7 +351,8 @@ pub fn life(args: &LifeArgs) -> Result<()> {
         _ => {
             let threads = args.drives.threads;
             let out = args.out.as_deref();
-            drives::lives(&lives, &seeds, threads, out, args.form.form())
+            let targets = all(&args.accept);
+            drives::lives(&lives, &seeds, threads, out, args.form.form(), &targets)
         }
     }
 }
@@ -359,7 +371,7 @@ fn live_one(args: &LifeArgs, life: Life) -> Result<()> {
             Finished::Run(_) => Vec::new(),
         };
         let pages = pages.into_iter().map(|(name, page)| (name.into(), page));
-        (Map::new(), pages.collect())
+        (summary::values(finished), pages.collect())
     };
     let alone = match point.alone(&Bars::default(), &store, made) {
         Err(Error::Interrupted) => {
@@ -368,17 +380,26 @@ fn live_one(args: &LifeArgs, life: Life) -> Result<()> {
         alone => alone?,
     };
     kept::tell_found_alone(&point.label, &alone, "life");
-    let (life, outcome) = match &alone {
-        Alone::Found(_) => {
+    let judge = |summary| {
+        let group = Group {
+            label: "",
+            lives: vec![(&point.setup, summary)],
+        };
+        accept::judge(&all(&args.accept), args.form.form(), &[group])
+    };
+    let of = match &alone {
+        Alone::Found(kept) => {
             let page = match args.form.form() {
                 Form::Json => "life.json",
                 Form::Human => "life.txt",
             };
-            return data(&store.page(page)?);
+            data(&store.page(page)?)?;
+            return judge(Summary::read(kept)?);
         }
-        Alone::Ran(Finished::Life(of), _) => (&of.life, &of.outcome),
+        Alone::Ran(Finished::Life(of), _) => of,
         Alone::Ran(Finished::Run(_), _) => bail!("a run was made in place of a life"),
     };
+    let (life, outcome) = (&of.life, &of.outcome);
     match args.form.form() {
         Form::Json => data(&results::text(&life::json(life, outcome)))?,
         Form::Human => data(&report::report(life, outcome))?,
@@ -388,6 +409,6 @@ fn live_one(args: &LifeArgs, life: Life) -> Result<()> {
             let requests = count(outcome.lived.requests);
             Err(Interrupted(format!(" after {requests} requests")).into())
         }
-        false => Ok(()),
+        false => judge(Summary::of(of)),
     }
 }

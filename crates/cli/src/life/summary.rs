@@ -1,11 +1,14 @@
 //! A life of several in a few hundred bytes: what is kept of it, printed and drawn.
 
+use anyhow::{Context, Result};
 use firstread_firmware::observe::Owner;
 use firstread_session::life::{self, AreaWear, LifeOutcome, Probe};
-use firstread_session::{FinishedLife, Setup};
+use firstread_session::{Finished, FinishedLife, Kept, Setup};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::report;
+use crate::output;
 use crate::output::format::{bytes, count, ratio, share, time};
 
 /// A life that is asked for, as it was lived on each drive.
@@ -40,11 +43,17 @@ pub struct Summary {
 }
 
 /// Reads at a stage.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Reads {
+    /// Share of the bytes that the host writes in the whole life.
+    pub share: f64,
     pub host_bytes: f64,
+    /// Mean wear of the superblocks in use by then.
+    pub pe_cycles: f64,
     pub p999_ns: u64,
     pub p9999_ns: Option<u64>,
+    /// All that the probe measured, to be judged by what is asked of it.
+    pub run: output::summary::Summary,
 }
 
 /// A row of the table. One that a life has not is left out.
@@ -82,7 +91,22 @@ impl Shown {
     }
 }
 
+/// What is kept of a life for tables, and for what may be asked of it later.
+pub fn values(finished: &Finished) -> Map<String, Value> {
+    let Finished::Life(of) = finished else {
+        return Map::new();
+    };
+    let value = serde_json::to_value(Summary::of(of)).unwrap_or_default();
+    value.as_object().cloned().unwrap_or_default()
+}
+
 impl Summary {
+    /// The summary of a life that is kept.
+    pub fn read(kept: &Kept) -> Result<Summary> {
+        let value = Value::Object(kept.values.clone());
+        serde_json::from_value(value).context("what is kept of a life is not its summary")
+    }
+
     pub fn of(of: &FinishedLife) -> Summary {
         let (outcome, lived) = (&of.outcome, &of.outcome.lived);
         let last = lived.last();
@@ -138,15 +162,21 @@ impl Summary {
         let job = of.life.terms.probe_job.as_ref();
         let job = job.map(|job| job.input.title().to_owned());
         figures.extend(reads(outcome, job.as_deref()));
-        let probed = outcome.stages.iter().filter_map(|stage| match job {
-            Some(_) => stage.by_job,
-            None => stage.probe,
-        });
+        let probed = outcome.stages.iter();
         let stages: Vec<Reads> = probed
-            .map(|probe| Reads {
-                host_bytes: probe.host_bytes,
-                p999_ns: probe.p999_ns,
-                p9999_ns: probe.p9999_ns,
+            .filter_map(|stage| {
+                let (probe, run) = match job {
+                    Some(_) => (stage.by_job?, stage.by_job_run.as_deref()?),
+                    None => (stage.probe?, stage.probe_run.as_deref()?),
+                };
+                Some(Reads {
+                    share: stage.share,
+                    host_bytes: probe.host_bytes,
+                    pe_cycles: probe.pe_cycles,
+                    p999_ns: probe.p999_ns,
+                    p9999_ns: probe.p9999_ns,
+                    run: output::summary::Summary::of(&run.setup, &run.outcome),
+                })
             })
             .collect();
         Summary {

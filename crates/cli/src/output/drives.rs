@@ -36,7 +36,7 @@ pub fn report(drives: &[Run<'_>]) -> String {
         text += &part(jobs, &runs);
     }
     let losses = Losses::sum(runs.iter().map(|run| run.losses()));
-    text + &human::uncorrectable(losses) + &human::error_rate(losses) + SPREAD
+    text + &human::uncorrectable(losses) + &human::error_rate_of_cells(setup, losses) + SPREAD
 }
 
 /// What jobs that ran together came to; with their names where others ran before or after them.

@@ -517,7 +517,7 @@ fn footer(setup: &Setup, outcome: &Outcome) -> String {
     text += &front::lines(&setup.profile, c);
     text += &front::write_buffers(&outcome.stats.write_buffers);
     let losses = Losses::of(&outcome.stats.all);
-    text + &uncorrectable(losses) + &error_rate(losses)
+    text + &uncorrectable(losses) + &error_rate_of_cells(setup, losses)
 }
 
 /// Requests that ended in an error.
@@ -568,8 +568,16 @@ pub fn uncorrectable(losses: Losses) -> String {
     text
 }
 
+/// [`error_rate`] on the cells of `setup`; empty where they have no voltages and nothing was lost, which says nothing of a drive.
+pub fn error_rate_of_cells(setup: &Setup, losses: Losses) -> String {
+    match setup.other_cells() {
+        Some(_) if losses.reads.0 == 0 => String::new(),
+        _ => error_rate(losses),
+    }
+}
+
 /// Uncorrectable reads for each bit read, beside what JESD218 allows of a drive over its life.
-pub fn error_rate(losses: Losses) -> String {
+fn error_rate(losses: Losses) -> String {
     let bits = 8.0 * losses.read_bytes as f64;
     if bits == 0.0 {
         return String::new();

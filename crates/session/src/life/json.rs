@@ -5,9 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::bounds::{DAY_S, YEAR_S};
 use super::lost::{Rate, Rates};
-use super::parts::Probe;
-use super::parts::{Life, LifeEnd, LifeOutcome, Lived, Sample, Stage};
-use crate::results::{self, COMMIT, VERSION};
+use super::parts::{Life, LifeEnd, LifeOutcome, Lived, Probe, ProbeRun, Sample, Stage};
+use crate::results::{self, COMMIT, VERSION, latency};
 use crate::worn;
 
 impl LifeOutcome {
@@ -152,14 +151,20 @@ fn sample(sample: &Sample) -> Value {
 fn stage(stage: &Stage) -> Value {
     let mut value = sample(&stage.sample);
     value["share"] = stage.share.into();
-    value["reads"] = stage.probe.map(probe).into();
-    value["reads_by_job"] = stage.by_job.map(probe).into();
+    value["reads"] = probe(stage.probe, stage.probe_run.as_deref());
+    value["reads_by_job"] = probe(stage.by_job, stage.by_job_run.as_deref());
     value
 }
 
-fn probe(p: Probe) -> Value {
+/// Figures of a probe, and percentiles with their intervals under fio's names.
+fn probe(probe: Option<Probe>, run: Option<&ProbeRun>) -> Value {
+    let (Some(p), Some(run)) = (probe, run) else {
+        return Value::Null;
+    };
+    let all = &run.outcome.stats.all;
     json!({
         "host_bytes": p.host_bytes,
+        "mean_pe_cycles": p.pe_cycles,
         "reads": p.reads,
         "mean_ns": p.mean_ns,
         "p99_ns": p.p99_ns,
@@ -169,5 +174,7 @@ fn probe(p: Probe) -> Value {
         "retries_mean": p.retries_mean,
         "lost_share": p.lost_share,
         "written_bytes": p.written_bytes,
+        "clat_ns": latency(&all.read, Some(&Vec::new())),
+        "write_clat_ns": (all.write.count() > 0).then(|| latency(&all.write, Some(&Vec::new()))),
     })
 }

@@ -24,6 +24,8 @@ mod probe;
 mod smart;
 mod until;
 
+use std::sync::Arc;
+
 use firstread_workload::job::JobSpec;
 
 use crate::error::Error;
@@ -36,7 +38,8 @@ pub use json::json;
 pub use lost::{Rate, Rates};
 pub use parts::Probe;
 pub use parts::{
-    AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, ProbeJob, Sample, Stage, Terms,
+    AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, ProbeJob, ProbeRun, Sample, Stage,
+    Terms,
 };
 pub use smart::Smart;
 pub use until::{Class, Until, UntilError, Years};
@@ -75,17 +78,18 @@ impl Life {
             let samples = lived.samples.iter().enumerate();
             let (at, sample) = samples.min_by(near).expect("a life has a beginning");
             let until_then = &lived.samples[..=at];
-            let mut probed = |job: Option<&ProbeJob>| -> Result<Option<Probe>, Error> {
+            type Probed = (Option<Probe>, Option<Arc<ProbeRun>>);
+            let mut probed = |job: Option<&ProbeJob>| -> Result<Probed, Error> {
                 match job {
                     Some(job) if !self.setup.interrupt.is_asked() => {
                         progress(LifeProgress::Probes(i));
-                        probe::at_last(&self.setup, job, until_then)
+                        Ok(probe::at_last(&self.setup, job, until_then)?.unzip())
                     }
-                    _ => Ok(None),
+                    _ => Ok((None, None)),
                 }
             };
-            let probe = probed(standard.as_ref())?;
-            let by_job = probed(self.terms.probe_job.as_ref())?;
+            let (probe, probe_run) = probed(standard.as_ref())?;
+            let (by_job, by_job_run) = probed(self.terms.probe_job.as_ref())?;
             stages.push(Stage {
                 share: if all > 0.0 {
                     sample.host_bytes / all
@@ -95,6 +99,8 @@ impl Life {
                 sample: sample.clone(),
                 probe,
                 by_job,
+                probe_run,
+                by_job_run,
             });
         }
         Ok(LifeOutcome {

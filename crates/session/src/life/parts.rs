@@ -10,6 +10,7 @@ use super::smart::Smart;
 use super::until::{Class, Until};
 use crate::input::Input;
 use crate::setup::Setup;
+use crate::simulate::Outcome;
 
 /// A life that is asked for.
 #[derive(Clone, Debug)]
@@ -222,6 +223,8 @@ pub struct LifeOutcome {
 pub struct Probe {
     /// Bytes that the host had written when the drive was worn so: less than at the stage where it could no longer be filled.
     pub host_bytes: f64,
+    /// Mean wear of its superblocks in use (P/E cycles).
+    pub pe_cycles: f64,
     pub reads: u64,
     pub mean_ns: f64,
     /// Latency that 99 % of reads do not exceed (ns).
@@ -250,6 +253,18 @@ pub struct Stage {
     pub probe: Option<Probe>,
     /// The same by the load that is asked for.
     pub by_job: Option<Probe>,
+    /// The run of the standard probe.
+    pub probe_run: Option<Arc<ProbeRun>>,
+    /// The run of the load that is asked for.
+    pub by_job_run: Option<Arc<ProbeRun>>,
+}
+
+/// The run of a probe: all percentiles with their intervals, and what requests waited for.
+#[derive(Clone, Debug)]
+pub struct ProbeRun {
+    pub setup: Setup,
+    /// Without its reports of single jobs and its log, which take most of the memory.
+    pub outcome: Outcome,
 }
 
 /// What a life tells while it is under way.

@@ -11,7 +11,7 @@ use firstread_workload::job::JobSpec;
 
 use super::error::LifeError;
 use super::lost;
-use super::parts::{Probe, ProbeJob, Sample};
+use super::parts::{Probe, ProbeJob, ProbeRun, Sample, mean_wear};
 use crate::error::Error;
 use crate::input::Input;
 use crate::setup::Setup;
@@ -52,10 +52,10 @@ pub(super) fn at_last(
     setup: &Setup,
     job: &ProbeJob,
     samples: &[Sample],
-) -> Result<Option<Probe>, Error> {
+) -> Result<Option<(Probe, Arc<ProbeRun>)>, Error> {
     for sample in samples.iter().rev() {
         match at(setup, job, sample)? {
-            Probed::Reads(probe) => return Ok(Some(probe)),
+            Probed::Reads(probe, run) => return Ok(Some((probe, run))),
             Probed::CannotBeFilled => {}
             Probed::Interrupted => return Ok(None),
         }
@@ -64,7 +64,7 @@ pub(super) fn at_last(
 }
 
 enum Probed {
-    Reads(Probe),
+    Reads(Probe, Arc<ProbeRun>),
     /// So many blocks are bad.
     CannotBeFilled,
     Interrupted,
@@ -84,7 +84,7 @@ fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
     with_whole_blocks(&mut setup.profile);
     let blocks: WornBlocks = sample.blocks.clone();
     worn::wear(&mut setup.profile, &mut setup.state, blocks);
-    let outcome = match setup.simulate() {
+    let mut outcome = match setup.simulate() {
         Err(Error::Drive(DriveError::State(
             StateError::BadBlocks { .. } | StateError::LowArea { .. } | StateError::Full { .. },
         ))) => return Ok(Probed::CannotBeFilled),
@@ -101,8 +101,9 @@ fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
         return Err(LifeError::ProbeReadsNothing(job.input.name().to_owned()).into());
     }
     let rare = reads.percentile(99.99);
-    Ok(Probed::Reads(Probe {
+    let probe = Probe {
         host_bytes: sample.host_bytes,
+        pe_cycles: mean_wear(sample),
         reads: reads.count(),
         mean_ns: reads.mean_ns(),
         p99_ns: reads.percentile(99.0).ns,
@@ -112,7 +113,10 @@ fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
         retries_mean: outcome.retries().mean,
         lost_share: reads.lost_share(),
         written_bytes: outcome.stats.counters.host_bytes_written,
-    }))
+    };
+    outcome.stats.reports = Vec::new();
+    outcome.log = Vec::new();
+    Ok(Probed::Reads(probe, Arc::new(ProbeRun { setup, outcome })))
 }
 
 /// The drive of `profile` has the whole blocks of its chip, and a capacity in proportion.

@@ -142,6 +142,7 @@ fn formula_probes_do_not_hang_on_wordlines() {
         probe::at_last(&setup, &job, &[sample_of(blocks)])
             .unwrap()
             .unwrap()
+            .0
     };
     let (one, many) = (of(1), of(8));
     assert_eq!(one, many);

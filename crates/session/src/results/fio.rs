@@ -215,7 +215,9 @@ fn around(value: f64, half: Option<f64>) -> Value {
     json!(half.map(|half| [value - half, value + half]))
 }
 
-fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> Value {
+/// Latencies under fio's names, with the `percentiles` that are asked for; where the list is empty, with fio's own and the
+/// rarer ones that the sample reaches.
+pub(crate) fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> Value {
     let mut value = json!({
         "min": latencies.min_ns(),
         "max": latencies.max_ns(),

@@ -33,6 +33,8 @@ use firstread_drive::{Cause, Ended};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
+pub(crate) use fio::latency;
+
 use crate::files;
 use crate::input::Input;
 use crate::setup::Setup;

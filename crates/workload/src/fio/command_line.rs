@@ -88,10 +88,23 @@ pub struct CommandLine {
     pub text: String,
     /// Options of the command that were left out.
     pub left_out: Vec<&'static str>,
+    /// What another command begins with, behind that of fio: it was left out too.
+    pub next: Option<String>,
+}
+
+/// Whether a shell ends a command before `word`.
+fn ends_command(word: &str) -> bool {
+    matches!(word, ";" | "&&" | "||" | "|" | "&") || word.starts_with('>') || word.starts_with("2>")
 }
 
 /// Whether `text` begins with a command line of fio, as it is pasted: perhaps with a prompt, `sudo` or settings before it.
+/// Behind a `#` stands a comment where the text has sections.
 pub fn is_command_line(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let is_section = |line: &str| line.trim_start().starts_with('[');
+    if text.starts_with('#') && text.lines().any(is_section) {
+        return false;
+    }
     let mut words = text.split_whitespace();
     let first = words.find(|word| !is_prefix(word));
     first.is_some_and(is_fio) && words.next().is_some_and(|word| word.starts_with('-'))
@@ -123,10 +136,15 @@ pub fn command_line(words: &[String]) -> Result<CommandLine, CommandLineError> {
         name: String::new(),
         text: String::from("[global]\n"),
         left_out: Vec::new(),
+        next: None,
     };
     // A line that goes on behind a backslash leaves an empty word.
     let mut words = words.iter().filter(|word| !word.is_empty()).peekable();
     while let Some(word) = words.next() {
+        if ends_command(word) {
+            line.next = Some(word.clone());
+            break;
+        }
         let Some(option) = word.strip_prefix("--").or(word.strip_prefix('-')) else {
             return Err(CommandLineError::Word(word.clone()));
         };
@@ -186,6 +204,9 @@ pub fn command_line(words: &[String]) -> Result<CommandLine, CommandLineError> {
 /// # Errors
 /// [`CommandLineError::Quote`] where a quote is not closed.
 pub fn words(text: &str) -> Result<Vec<String>, CommandLineError> {
+    // The prompt of a superuser is a comment to a shell.
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let text = text.strip_prefix('#').unwrap_or(text);
     shlex::split(text).ok_or(CommandLineError::Quote)
 }
 
@@ -218,7 +239,17 @@ mod tests {
             line.text,
             "[global]\nbs=4k\nnorandommap\n[a]\nrw=randread\n[b c]\nrw=randwrite\n"
         );
+        // The prompt of a superuser, one hyphen, a value apart, another command behind it.
+        let pasted = "# fio -direct=1 -iodepth 32 -name=a -readwrite=randrw ; rm -f a";
+        assert!(is_command_line(pasted));
+        let line = of(pasted).unwrap();
+        assert_eq!(
+            line.text,
+            "[global]\ndirect=1\niodepth=32\n[a]\nreadwrite=randrw\n"
+        );
+        assert_eq!(line.next.as_deref(), Some(";"));
         for text in [
+            "# fio --minimal mine.fio\n[a]\nrw=read",
             "fio job.fio",
             "fio version 2 iolog",
             "fiona --x",
