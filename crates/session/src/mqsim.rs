@@ -337,6 +337,14 @@ fn of_flow(flow: Element<'_, '_>, index: usize, count: usize) -> Result<String, 
         "size={}%",
         (share * (to - from) / (100 - from)).max(1)
     ));
+    text += &pace(flow, reads, bytes)?;
+    text += &format!("randseed={}\n", flow.number_or("Seed", 0u64)?);
+    text += &end(flow)?;
+    Ok(text)
+}
+
+/// How fast requests of `bytes` come, so many percent of them reads.
+fn pace(flow: Element<'_, '_>, reads: u64, bytes: u64) -> Result<String, MqsimError> {
     let generator = flow.get("Synthetic_Generator_Type")?;
     match generator.word().as_str() {
         "QUEUE_DEPTH" => {
@@ -345,7 +353,7 @@ fn of_flow(flow: Element<'_, '_>, index: usize, count: usize) -> Result<String, 
                 let element = flow.get("Average_No_of_Reqs_in_Queue")?;
                 return Err(element.wrong("expected 1 or more"));
             }
-            add(format!("iodepth={depth}"));
+            Ok(format!("iodepth={depth}\n"))
         }
         "BANDWIDTH" => {
             // Bytes a second of reads and writes together.
@@ -356,27 +364,30 @@ fn of_flow(flow: Element<'_, '_>, index: usize, count: usize) -> Result<String, 
                     .wrong("expected at least a request a second, in bytes"));
             }
             let of = |percent: u64| (u128::from(rate) * u128::from(percent) / 100).max(1);
-            add(match reads {
-                0 | 100 => format!("rate={rate}"),
-                _ => format!("rate={},{}", of(reads), of(100 - reads)),
-            });
-            add("rate_process=poisson\niodepth=1024".into());
+            let rates = match reads {
+                0 | 100 => rate.to_string(),
+                _ => format!("{},{}", of(reads), of(100 - reads)),
+            };
+            Ok(format!(
+                "rate={rates}\nrate_process=poisson\niodepth=1024\n"
+            ))
         }
-        _ => return Err(generator.wrong("expected QUEUE_DEPTH or BANDWIDTH")),
+        _ => Err(generator.wrong("expected QUEUE_DEPTH or BANDWIDTH")),
     }
-    add(format!("randseed={}", flow.number_or("Seed", 0u64)?));
-    // A time decides alone where both are given.
+}
+
+/// When a flow ends: a time decides alone where both are given.
+fn end(flow: Element<'_, '_>) -> Result<String, MqsimError> {
     let stop_ns: u64 = flow.number_or("Stop_Time", 0)?;
     let requests: u64 = flow.number_or("Total_Requests_To_Generate", 0)?;
     match (stop_ns, requests) {
         (0, 0) => {
             let why = "expected a time above 0, or Total_Requests_To_Generate above 0";
-            return Err(flow.get("Stop_Time")?.wrong(why));
+            Err(flow.get("Stop_Time")?.wrong(why))
         }
-        (0, n) => add(format!("number_ios={n}\nloops=1000000")),
-        (ns, _) => add(format!("time_based\nruntime={}us", (ns / 1_000).max(1))),
+        (0, n) => Ok(format!("number_ios={n}\nloops=1000000\n")),
+        (ns, _) => Ok(format!("time_based\nruntime={}us\n", (ns / 1_000).max(1))),
     }
-    Ok(text)
 }
 
 /// A device as profiles of this project.
