@@ -169,7 +169,6 @@ impl Target {
         }
     }
 
-    /// Whether `summary`, of jobs that ran together, has it.
     /// What is said of a group of jobs of a run.
     pub fn judge(&self, summary: &Summary) -> Judged {
         let of = self.of(summary);

@@ -333,10 +333,20 @@ fn of_flow(flow: Element<'_, '_>, index: usize, count: usize) -> Result<String, 
     if from > 0 {
         add(format!("offset={from}%"));
     }
-    add(format!(
-        "size={}%",
-        (share * (to - from) / (100 - from)).max(1)
-    ));
+    let size = share * (to - from) / (100 - from);
+    if size == 0 {
+        let why = format!(
+            "{share} % of the {} % of the drive that flow {} of {count} has are less than 1 %, and a job file has whole percentages: \
+             take a larger share or fewer flows",
+            to - from,
+            index + 1
+        );
+        return Err(match flow.find("Working_Set_Percentage") {
+            Some(element) => element.wrong(&why),
+            None => flow.wrong(&why),
+        });
+    }
+    add(format!("size={size}%"));
     text += &pace(flow, reads, bytes)?;
     text += &format!("randseed={}\n", flow.number_or("Seed", 0u64)?);
     text += &end(flow)?;
@@ -779,6 +789,17 @@ mod tests {
             ),
             "{error}"
         );
+    }
+
+    /// Percentages of a job file are whole: a flow with less than one of them is refused, by what it has.
+    #[test]
+    fn golden_a_flow_with_less_than_a_percent_is_refused() {
+        let flows: String = (0..8)
+            .map(|_| flow(&[("Working_Set_Percentage", "5")]))
+            .collect();
+        let error = workload(&file(&[flows]), "w", None).unwrap_err();
+        let why = "5 % of the 12 % of the drive that flow 1 of 8 has are less than 1 %";
+        assert!(error.to_string().contains(why), "{error}");
     }
 
     /// Three flows have a third of the space each, and none reaches into the next one.

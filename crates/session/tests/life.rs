@@ -225,6 +225,11 @@ fn formula_a_life_without_an_end_is_refused() {
     let mut probed = life(WRITES, Until::Full, &[]);
     probed.terms.probe_job = Some(by_job("[w]\nrw=randwrite\nbs=4k\n"));
     refused(probed, "--probe probe: reads nothing");
+    let mut groups = life(WRITES, Until::Full, &[]);
+    groups.terms.probe_job = Some(by_job(
+        "[w]\nrw=randwrite\nbs=4k\n[r]\nstonewall\nrw=randread\nbs=4k\n",
+    ));
+    refused(groups, "several groups");
     refused(
         life(WRITES, "lost=client".parse().unwrap(), &[]),
         "have no voltages",
@@ -374,6 +379,7 @@ fn model_a_life_goes_on_where_another_ended() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("life-first.json");
     std::fs::write(&path, life::json(&first, &ended).to_string()).unwrap();
     let mut rest = whole.clone();
+    rest.terms.probe_requests = 100;
     let simulation = Simulation {
         drive: "bench-4g".into(),
         set: SMALL
@@ -384,7 +390,30 @@ fn model_a_life_goes_on_where_another_ended() {
         ..Simulation::of(Input::job_file("load", WRITES.to_owned()).unwrap())
     };
     rest.setup = simulation.setup().unwrap();
-    let (whole, rest) = (live(&whole).lived, live(&rest).lived);
+    let outcome = live(&rest);
+    // Stages are those of the second life.
+    for (stage, share) in outcome.stages.iter().zip(life::STAGES) {
+        assert!(
+            (stage.share - share).abs() < 0.06,
+            "{share}: {}",
+            stage.share
+        );
+    }
+    // Superblocks begin as they were left, whatever the wear rate.
+    let at_begin = |outcome: &LifeOutcome| outcome.lived.samples[0].blocks.pe_cycles.clone();
+    let left = ended.lived.last().blocks.pe_cycles.clone();
+    assert_eq!(at_begin(&outcome), left);
+    let mut fast = at_rate(8, rest.clone());
+    fast.terms.until = Until::Bytes(201e6);
+    fast.terms.probe_requests = 0;
+    assert_eq!(at_begin(&live(&fast)), left);
+    for until in [Until::Bytes(200e6), "years=0.001".parse().unwrap()] {
+        let mut past = rest.clone();
+        past.terms.until = until;
+        let error = past.live(&mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("already"), "{error}");
+    }
+    let (whole, rest) = (live(&whole).lived, outcome.lived);
     let near = |a: f64, b: f64, within: f64| (a / b - 1.0).abs() < within;
     assert_eq!(rest.earlier_bytes(), ended.lived.written_bytes());
     assert!(near(rest.written_bytes(), whole.written_bytes(), 1e-3));

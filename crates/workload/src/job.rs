@@ -14,6 +14,13 @@ pub struct Workload {
     pub notices: Vec<Notice>,
 }
 
+impl Workload {
+    /// Whether a job waits for those before it to end (`stonewall`), so that not all jobs overlap.
+    pub fn has_groups(&self) -> bool {
+        self.jobs.iter().any(|job| job.group > 0)
+    }
+}
+
 /// Data directions, and indices into every per-direction array of a [`JobSpec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {

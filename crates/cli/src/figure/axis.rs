@@ -247,6 +247,30 @@ fn decades(low: f64, high: f64, room: f64) -> Vec<Tick> {
     out
 }
 
+/// Values that are written out. Others are told by their power of ten.
+const WRITTEN_OUT: core::ops::Range<f64> = 1e-3..1e6;
+
+/// Labels from `low` to `high` with their power of ten: multiples of it by 1, 2 and 5, or by 1 to 9 where fewer than three of these lie
+/// there.
+fn by_powers(low: f64, high: f64) -> Vec<Tick> {
+    let exponents = libm::floor(libm::log10(low)) as i32..=libm::floor(libm::log10(high)) as i32;
+    let all = exponents.flat_map(|e| {
+        (1..=9u32).map(move |m| {
+            let text = match (m, power(e)) {
+                (1, power) => power,
+                (m, power) => format!("{m}\u{b7}{power}"),
+            };
+            let at = f64::from(m) * libm::exp10(f64::from(e));
+            (m, Tick { at, text })
+        })
+    });
+    let all: Vec<(u32, Tick)> = all.filter(|(_, t)| t.at >= low && t.at <= high).collect();
+    let few = |m: u32| matches!(m, 1 | 2 | 5);
+    let are_few = all.iter().filter(|(m, _)| few(*m)).count() >= 3;
+    let kept = all.into_iter().filter(|(m, _)| !are_few || few(*m));
+    kept.map(|(_, tick)| tick).collect()
+}
+
 /// Labels where one power of ten or none lies from `low` to `high`: multiples of a power of ten by 1, 2 and 5 where three of them
 /// do, and round numbers otherwise.
 fn within_a_decade(low: f64, high: f64, room: f64) -> Vec<Tick> {
@@ -258,6 +282,9 @@ fn within_a_decade(low: f64, high: f64, room: f64) -> Vec<Tick> {
         })
     });
     let ticks: Vec<Tick> = all.filter(|t| t.at >= low && t.at <= high).collect();
+    if !WRITTEN_OUT.contains(&low) {
+        return by_powers(low, high);
+    }
     match ticks.len() {
         0..3 => round_numbers(low, high, room.max(2.0)),
         _ => ticks,
@@ -318,6 +345,13 @@ mod tests {
             (0.15, 0.9, "0.25 0.50 0.75"),
             (0.03, 0.3, "0.05 0.1 0.2"),
             (9.0, 110.0, "10 10^{2}"),
+            (
+                3e-15,
+                8e-15,
+                "3\u{b7}10^{\u{2212}15} 4\u{b7}10^{\u{2212}15} 5\u{b7}10^{\u{2212}15} 6\u{b7}10^{\u{2212}15} \
+                 7\u{b7}10^{\u{2212}15} 8\u{b7}10^{\u{2212}15}",
+            ),
+            (2e9, 1.5e10, "2\u{b7}10^{9} 5\u{b7}10^{9} 10^{10}"),
         ] {
             let axis = Axis::log10("").between(low, high);
             let placed = Placed::new(&axis, [].into_iter(), 0.0, 300.0);

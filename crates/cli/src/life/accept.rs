@@ -59,10 +59,22 @@ impl<'a> Row<'a> {
         passed.last().map(|(stage, _)| *stage)
     }
 
+    /// Whether it fails at its first stage.
+    fn fails_first(&self) -> bool {
+        let first = self.stages.first();
+        first.is_some_and(|(_, judged)| judged.verdict == Verdict::Fail)
+    }
+
     fn fails(&self) -> Option<&(&'a Reads, Judged)> {
         self.stages
             .iter()
             .find(|(_, judged)| judged.verdict == Verdict::Fail)
+    }
+
+    /// Whether every stage was probed, the last one among them on a drive that could still be filled.
+    fn is_whole(&self) -> bool {
+        let last = self.stages.last();
+        self.stages.len() == life::STAGES.len() && last.is_some_and(|(stage, _)| stage.is_of_stage)
     }
 
     /// The verdict on the whole life.
@@ -70,7 +82,7 @@ impl<'a> Row<'a> {
         let all = |of| self.stages.iter().all(|(_, judged)| judged.verdict == of);
         match self.fails() {
             Some(_) => Verdict::Fail,
-            None if all(Verdict::Pass) && self.stages.len() == life::STAGES.len() => Verdict::Pass,
+            None if all(Verdict::Pass) && self.is_whole() => Verdict::Pass,
             None => Verdict::Undetermined,
         }
     }
@@ -101,6 +113,14 @@ fn rows<'a>(target: &Target, lives: &[(String, &'a Summary)]) -> Vec<Row<'a>> {
                     }),
                 }
             }
+        }
+        // A drive that could never be filled was not probed, and holds nothing.
+        if rows.len() == begin {
+            rows.push(Row {
+                life: label.clone(),
+                jobs: "",
+                stages: Vec::new(),
+            });
         }
     }
     rows
@@ -189,9 +209,16 @@ fn in_words(row: &Row<'_>) -> String {
         (_, Some(last), Some((first, _))) => {
             format!("holds until {}, fails at {}", at(last), at(first))
         }
-        (_, None, Some((first, _))) if first.host_bytes == 0.0 => "fails from the beginning".into(),
+        (_, None, Some((first, _))) if row.fails_first() => {
+            format!("fails from the beginning, {}", at(first))
+        }
         (_, None, Some((first, _))) => format!("fails at {}, undetermined before", at(first)),
+        (_, Some(last), None) if !last.is_of_stage => format!(
+            "holds until {}, when the drive could last be filled and probed",
+            at(last)
+        ),
         (_, Some(last), None) => format!("holds until {}, undetermined after that", at(last)),
+        (_, None, None) if row.stages.is_empty() => "not probed: the drive cannot be filled".into(),
         (_, None, None) => "undetermined from the beginning".into(),
     };
     format!("    {jobs}{until}\n")
@@ -317,6 +344,7 @@ mod tests {
         let outcome = setup.simulate().unwrap();
         Reads {
             share: host_bytes / 4e12,
+            is_of_stage: true,
             host_bytes,
             pe_cycles: host_bytes / 1e9,
             p999_ns: 0,
@@ -342,7 +370,7 @@ mod tests {
                 Fail,
                 "holds until 0 B (0 P/E), fails at 1.00 TB (1,000 P/E)",
             ),
-            (vec![Fail; 5], Fail, "fails from the beginning"),
+            (vec![Fail; 5], Fail, "fails from the beginning, 0 B (0 P/E)"),
             (
                 vec![Undetermined, Fail, Fail, Fail, Fail],
                 Fail,
@@ -359,7 +387,16 @@ mod tests {
                 Undetermined,
                 "holds until 3.00 TB (3,000 P/E), undetermined after that",
             ),
-            (vec![], Undetermined, "undetermined from the beginning"),
+            (
+                vec![Undetermined; 5],
+                Undetermined,
+                "undetermined from the beginning",
+            ),
+            (
+                vec![],
+                Undetermined,
+                "not probed: the drive cannot be filled",
+            ),
         ] {
             let judged = |verdict| Judged {
                 verdict,
@@ -374,6 +411,19 @@ mod tests {
                     .zip(verdicts.iter().copied().map(judged))
                     .collect(),
             };
+            // A drive that could not be filled at its end was not judged there.
+            if whole == Pass {
+                let mut stages = stages.clone();
+                stages[4].is_of_stage = false;
+                let judged = verdicts.iter().copied().map(judged);
+                let row = Row {
+                    life: String::new(),
+                    jobs: "",
+                    stages: stages.iter().zip(judged).collect(),
+                };
+                assert_eq!(row.verdict(), Undetermined);
+                assert!(in_words(&row).contains("could last be filled"));
+            }
             assert_eq!(row.verdict(), whole, "{verdicts:?}");
             assert_eq!(in_words(&row), format!("    {words}\n"), "{verdicts:?}");
             let first = verdicts.iter().position(|&v| v == Fail);

@@ -43,7 +43,12 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
     text += "\nover the life\n";
     text += &stages(outcome);
     text += &by_job(life, outcome);
-    text += "\nSMART (NVMe, log page 02h), at the end\n";
+    text += match lived.earlier_bytes() > 0.0 {
+        true => {
+            "\nSMART (NVMe, log page 02h), at the end; counts and spare are of this life alone\n"
+        }
+        false => "\nSMART (NVMe, log page 02h), at the end\n",
+    };
     let rows = lived.smart.rows().into_iter();
     let rows: Vec<Vec<String>> = rows
         .map(|(name, value, unit)| vec![name.to_owned(), count(value), unit.to_owned()])

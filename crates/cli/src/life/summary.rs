@@ -1,4 +1,4 @@
-//! A life of several in a few hundred bytes: what is kept of it, printed and drawn.
+//! A life of several in a few kilobytes: what is kept of it, printed and drawn.
 
 use anyhow::{Context, Result};
 use firstread_firmware::observe::Owner;
@@ -28,7 +28,7 @@ impl Group<'_> {
     }
 }
 
-/// A life in a few hundred bytes.
+/// A life in a few kilobytes.
 #[derive(Serialize, Deserialize, Debug)]
 pub struct Summary {
     pub end: String,
@@ -45,8 +45,10 @@ pub struct Summary {
 /// Reads at a stage.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Reads {
-    /// Share of the bytes that the host writes in the whole life.
+    /// Share of the bytes that the host writes in the life.
     pub share: f64,
+    /// Whether the drive was worn as at the stage. One that cannot be filled is probed as worn as when it last could.
+    pub is_of_stage: bool,
     pub host_bytes: f64,
     /// Mean wear of the superblocks in use by then.
     pub pe_cycles: f64,
@@ -171,6 +173,7 @@ impl Summary {
                 };
                 Some(Reads {
                     share: stage.share,
+                    is_of_stage: probe.host_bytes >= stage.sample.host_bytes,
                     host_bytes: probe.host_bytes,
                     pe_cycles: probe.pe_cycles,
                     p999_ns: probe.p999_ns,

@@ -66,15 +66,15 @@ pub enum StateError {
         /// Superblocks that cleaning needs beyond its reserve.
         spare: u64,
     },
-    /// Superblocks that are retired are the last ones, and leave the low wearing area too few.
+    /// Superblocks that are retired leave the low wearing area too few.
     #[error(
-        "bad blocks cost {bad} superblocks at this wear, the last ones, and the low wearing area has {low}: {} are left, and it needs \
-         {LEAST_LOW}. Choose a larger `area.low_share`, start with fewer P/E cycles (--pe-cycles), or set \
-         chip.failures.factory_bad or chip.failures.grown_bad lower",
+        "bad blocks cost {bad} of the {low} superblocks of the low wearing area at this wear: {} are left, and it needs \
+         {LEAST_LOW}. Choose a larger `area.low_share`, a drive that is worn less, or set chip.failures.factory_bad or \
+         chip.failures.grown_bad lower",
         low.saturating_sub(*bad)
     )]
     LowArea {
-        /// Superblocks that bad blocks cost.
+        /// Superblocks of the low wearing area that are retired.
         bad: u32,
         /// Superblocks of the low wearing area.
         low: u32,

@@ -84,7 +84,7 @@ pub(super) fn fit(drive: &DriveProfile) -> Result<(), (String, String)> {
     fit_without(drive, 0)
 }
 
-/// The same on a drive of which `bad` superblocks are bad, the last ones.
+/// The same on a drive of which `bad` superblocks are retired.
 pub(crate) fn fit_without(drive: &DriveProfile, bad: u32) -> Result<(), (String, String)> {
     let Some(choice) = drive.scheme("cell_mode") else {
         return Ok(());

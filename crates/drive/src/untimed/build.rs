@@ -99,7 +99,9 @@ impl UntimedDrive {
             wear.clone_from(&worn.pe_cycles);
             retired = worn.retired();
         }
-        self.spread_by_rate(&mut wear, seed);
+        if self.profile.worn.is_none() {
+            self.spread_by_rate(&mut wear, seed);
+        }
         self.find_bad_blocks(&wear, &retired)?;
 
         let with_map = blocks + self.map_superblocks(slots);
@@ -141,7 +143,7 @@ impl UntimedDrive {
     }
 
     /// Where each erase stands for several cycles, each superblock is at a point of its own between two erases: otherwise
-    /// those that wear alike would all reach a bound, and fail, in the same step.
+    /// those that wear alike would all reach a bound, and fail, in the same step. Superblocks that a life has worn are apart already.
     fn spread_by_rate(&self, wear: &mut [u32], seed: u64) {
         let rate = u64::from(self.profile.wear_rate);
         let phase = Stream::new(seed).named("phase of a superblock at a wear rate");

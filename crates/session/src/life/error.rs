@@ -21,6 +21,24 @@ pub enum LifeError {
          is written to a copy of the drive and does not wear the one that lives)"
     )]
     ProbeReadsNothing(String),
+    /// Jobs of the load of a probe do not overlap.
+    #[error(
+        "--probe {0}: its jobs are several groups (`stonewall`), and a percentile is of jobs that run together: give the load \
+         that is to be measured alone (what comes before it: ramp_time, or --precondition)"
+    )]
+    ProbeOfGroups(String),
+    /// The life that this one goes on from has passed its end.
+    #[error(
+        "--until {until}: the life that --wear-from names has {:.4} TB written in {lived_years:.2} years already; name a later end",
+        bytes / 1e12
+    )]
+    Past {
+        /// The end asked for.
+        until: Until,
+        /// Bytes that were written.
+        bytes: f64,
+        lived_years: f64,
+    },
     /// Blocks of the drive never fail.
     #[error(
         "--until {0}: no block of chip `{1}` ever fails (chip.failures.factory_bad and grown_bad are 0 %), so this life has \

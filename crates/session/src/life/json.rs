@@ -1,5 +1,6 @@
 //! The result of a life as JSON.
 
+use firstread_drive::WornBlocks;
 use firstread_firmware::observe::Owner;
 use serde_json::{Map, Value, json};
 
@@ -51,6 +52,11 @@ impl LifeOutcome {
 pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
     let lived = &outcome.lived;
     let last = lived.last();
+    // A life that goes on from here counts what a wear rate of 1 would have written.
+    let worn = WornBlocks {
+        written_bytes: outcome.corrected_bytes() as u64,
+        ..last.blocks.clone()
+    };
     json!({
         "version": VERSION,
         "commit": COMMIT,
@@ -85,7 +91,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "probe_job": life.terms.probe_job.as_ref().map(|job| job.input.title()),
         "stages": outcome.stages.iter().map(stage).collect::<Vec<_>>(),
         "over_life": lived.samples.iter().map(sample).collect::<Vec<_>>(),
-        "worn": worn::json(&life.setup.profile, &last.blocks),
+        "worn": worn::json(&life.setup.profile, &worn),
         "config": results::config(&life.setup),
         "notes": results::notes(&life.setup),
     })

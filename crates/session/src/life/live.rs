@@ -89,7 +89,7 @@ pub(super) fn live(
         retired(living.samples.last()),
     );
     let wear = living.samples.last().map_or(0.0, mean_wear);
-    let smart = Smart::of(&living.drive, &living.traffic(), retired, wear);
+    let smart = Smart::of(&living.drive, &living.own_traffic(), retired, wear);
     Ok(Lived {
         rate,
         end,
@@ -245,23 +245,22 @@ impl Living<'_> {
         bytes / counters.host_bytes_written.max(1) as f64
     }
 
-    fn traffic(&self) -> Traffic {
+    /// What the host has asked of the drive in this life.
+    fn own_traffic(&self) -> Traffic {
         Traffic {
             read_bytes: self.reads.1 as f64 * self.rate,
             reads: self.reads.0 as f64 * self.rate,
-            written_bytes: self.earlier.0 + self.written as f64 * self.rate,
+            written_bytes: self.written as f64 * self.rate,
             writes: self.writes as f64 * self.rate,
-            years: years(self.earlier.1) + years(self.drive.now() - self.began) * self.rate,
+            years: years(self.drive.now() - self.began) * self.rate,
         }
     }
 
     fn sample(&mut self) -> Sample {
         let (pe_cycles, retired) = self.drive.wear().map(|(_, pe, bad)| (pe, bad)).unzip();
-        let Traffic {
-            written_bytes,
-            years,
-            ..
-        } = self.traffic();
+        let own = self.own_traffic();
+        let written_bytes = self.earlier.0 + own.written_bytes;
+        let years = years(self.earlier.1) + own.years;
         let blocks = WornBlocks {
             pe_cycles,
             retired,

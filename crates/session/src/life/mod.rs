@@ -69,10 +69,11 @@ impl Life {
             _ => None,
         };
         let mut stages = Vec::new();
-        let all = lived.written_bytes();
+        let (earlier, all) = (lived.earlier_bytes(), lived.written_bytes());
         let standard = probe::standard(self.terms.probe_requests)?;
         for (i, share) in STAGES.into_iter().enumerate() {
-            let apart = |s: &Sample| (s.host_bytes - share * all).abs();
+            let stage_bytes = earlier + share * (all - earlier);
+            let apart = |s: &Sample| (s.host_bytes - stage_bytes).abs();
             let near =
                 |a: &(usize, &Sample), b: &(usize, &Sample)| apart(a.1).total_cmp(&apart(b.1));
             let samples = lived.samples.iter().enumerate();
@@ -91,8 +92,8 @@ impl Life {
             let (probe, probe_run) = probed(standard.as_ref())?;
             let (by_job, by_job_run) = probed(self.terms.probe_job.as_ref())?;
             stages.push(Stage {
-                share: if all > 0.0 {
-                    sample.host_bytes / all
+                share: if all > earlier {
+                    (sample.host_bytes - earlier) / (all - earlier)
                 } else {
                     0.0
                 },
@@ -129,6 +130,24 @@ impl Life {
             probe::check(job)?;
         }
         let profile = &self.setup.profile;
+        if let Some(worn) = &profile.worn {
+            let (bytes, lived_years) = (
+                worn.written_bytes as f64,
+                worn.lived.0 as f64 * 1e-9 / YEAR_S,
+            );
+            let is_past = match self.terms.until {
+                Until::Bytes(most) => bytes >= most,
+                Until::Years(most) => lived_years >= most,
+                Until::Lost(_) | Until::Bad(_) | Until::Full => false,
+            };
+            if is_past {
+                return Err(LifeError::Past {
+                    until: self.terms.until,
+                    bytes,
+                    lived_years,
+                });
+            }
+        }
         profile.clone().at_wear_rate(self.terms.wear_rate)?;
         match self.terms.until {
             Until::Bad(_) | Until::Full if profile.chip.failures.is_null() => Err(
@@ -146,13 +165,16 @@ impl Life {
     fn compare(&self, lived: &Lived, half: &Lived) -> Result<(), LifeError> {
         let (what, of): (_, fn(&Lived) -> f64) = match self.terms.until {
             // What was written is the same, and the wear by it is the result.
-            Until::Bytes(_) | Until::Years(_) => {
-                ("mean wear (P/E)", |l| mean_wear(l.last()) / l.corrected())
-            }
-            _ => ("TBW (bytes)", |l| l.corrected_bytes(l.written_bytes())),
+            Until::Bytes(_) | Until::Years(_) => ("wear by this life (P/E)", |l| {
+                let begin = l.samples.first().map_or(0.0, mean_wear);
+                (mean_wear(l.last()) - begin) / l.corrected()
+            }),
+            _ => ("bytes written in this life", |l| {
+                l.corrected_bytes(l.written_bytes()) - l.earlier_bytes()
+            }),
         };
         let (of_rate, of_half) = (of(lived), of(half));
-        match (of_rate / of_half - 1.0).abs() <= MOST_APART {
+        match of_rate == of_half || (of_rate / of_half - 1.0).abs() <= MOST_APART {
             true => Ok(()),
             false => Err(LifeError::RateTooHigh {
                 rate: lived.rate,

@@ -174,7 +174,8 @@ impl Lived {
         let rate = |sample: &Sample| Some(sample.lost?.of(class)).filter(|rate| rate.host > 0.0);
         let last = rate(self.last())?;
         // How much more the host writes for each factor of e that the rate grows by, over the last tenth of the life.
-        let tenth = 0.9 * self.written_bytes();
+        let earlier = self.earlier_bytes();
+        let tenth = earlier + 0.9 * (self.written_bytes() - earlier);
         let before = self.samples.iter().rev().find(|s| s.host_bytes <= tenth)?;
         let grown = libm::log(last.host / rate(before)?.host);
         let by_e = (self.written_bytes() - before.host_bytes) / grown;
@@ -246,7 +247,7 @@ pub struct Probe {
 /// A stage of a life.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// Share of the bytes that the host writes in the whole life, as near as a sample is.
+    /// Share of the bytes that the host writes in this life, as near as a sample is.
     pub share: f64,
     pub sample: Sample,
     /// What its reads are like by the standard probe; none where that is not asked for.

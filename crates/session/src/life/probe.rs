@@ -42,6 +42,9 @@ pub(super) fn check(job: &ProbeJob) -> Result<(), LifeError> {
         Input::Jobs { workload, .. } if !workload.jobs.iter().any(reads) => {
             Err(LifeError::ProbeReadsNothing(workload.name.clone()))
         }
+        Input::Jobs { workload, .. } if workload.has_groups() => {
+            Err(LifeError::ProbeOfGroups(workload.name.clone()))
+        }
         _ => Ok(()),
     }
 }
@@ -86,7 +89,10 @@ fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
     worn::wear(&mut setup.profile, &mut setup.state, blocks);
     let mut outcome = match setup.simulate() {
         Err(Error::Drive(DriveError::State(
-            StateError::BadBlocks { .. } | StateError::LowArea { .. } | StateError::Full { .. },
+            StateError::BadBlocks { .. }
+            | StateError::LowArea { .. }
+            | StateError::Keeps { .. }
+            | StateError::Full { .. },
         ))) => return Ok(Probed::CannotBeFilled),
         Err(Error::Interrupted) => return Ok(Probed::Interrupted),
         outcome => outcome?,

@@ -13,7 +13,7 @@ pub const SPARE_THRESHOLD: u8 = 10;
 pub struct Smart {
     /// Bit 0: spare below its threshold; bit 2: reliability degraded, as the rated endurance is used up; bit 3: read only.
     pub critical_warning: u8,
-    /// Spare superblocks left (%): 100 of a new drive, 0 of one that cannot hold its capacity.
+    /// Spare superblocks left (%): 100 at the beginning of the life, 0 of a drive that cannot hold its capacity.
     pub available_spare: u8,
     /// The threshold of that warning (%).
     pub available_spare_threshold: u8,
@@ -31,7 +31,7 @@ pub struct Smart {
     pub media_errors: u64,
 }
 
-/// What the host has asked of a drive, as often as a wear rate stands for.
+/// What the host has asked of a drive in a life, as often as a wear rate stands for.
 pub(super) struct Traffic {
     pub(super) read_bytes: f64,
     pub(super) reads: f64,

@@ -353,6 +353,33 @@ fn formula_a_job_with_a_rate_has_times_of_its_own() {
     assert_eq!(times, [0, 1, 2, 2, 3, 4].map(|tenth| tenth * 100_000_000));
 }
 
+/// What an earlier life has written or worn hides nothing of how far a life and its check are apart.
+#[test]
+fn formula_a_wear_rate_is_checked_by_what_a_life_adds() {
+    for until in ["full", "bytes=1TB"] {
+        let mut life = life(WRITES, "bytes=5MB");
+        let short = lived(&life, 1);
+        life.terms.until = until.parse().unwrap();
+        let ended = |added: f64, wear: u32| {
+            let mut lived = short.clone();
+            let (first, last) = (lived.samples[0].clone(), lived.samples.last_mut().unwrap());
+            last.host_bytes = first.host_bytes + 3e9 + added;
+            for pe_cycles in &mut last.blocks.pe_cycles {
+                *pe_cycles = 1_000 + wear;
+            }
+            lived.samples[0].host_bytes += 3e9;
+            for pe_cycles in &mut lived.samples[0].blocks.pe_cycles {
+                *pe_cycles = 1_000;
+            }
+            lived
+        };
+        let refused = life.compare(&ended(1e6, 100), &ended(1.05e6, 105));
+        assert!(refused.is_err(), "{until}");
+        let near = life.compare(&ended(1e6, 100), &ended(1.01e6, 101));
+        assert!(near.is_ok(), "{until}");
+    }
+}
+
 /// Of two bytes programmed for each of the host, 0.3 of wear levelling: at a wear rate of four three quarters of these are of
 /// the rate, since a quarter of the cycles stands for all.
 #[test]

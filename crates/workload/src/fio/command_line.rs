@@ -94,15 +94,45 @@ pub struct CommandLine {
 
 /// Whether a shell ends a command before `word`.
 fn ends_command(word: &str) -> bool {
-    matches!(word, ";" | "&&" | "||" | "|" | "&") || word.starts_with('>') || word.starts_with("2>")
+    let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    word.starts_with([';', '|', '&', '>'])
+}
+
+/// Where a shell ends the command that `text` begins with: at the first `;`, `|`, `&` or `>` outside of quotes, and before the
+/// number of what `>` redirects.
+fn end_of_command(text: &str) -> usize {
+    let (mut quote, mut is_escaped) = (None, false);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            _ if is_escaped => is_escaped = false,
+            (None | Some('"'), '\\') => is_escaped = true,
+            (Some(open), _) if open == c => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, ';' | '|' | '&') => return at,
+            (None, '>') => {
+                let before = text[..at].trim_end_matches(|c: char| c.is_ascii_digit());
+                return match before.ends_with(char::is_whitespace) {
+                    true => before.len(),
+                    false => at,
+                };
+            }
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Whether `text` begins with a command line of fio, as it is pasted: perhaps with a prompt, `sudo` or settings before it.
-/// Behind a `#` stands a comment where the text has sections.
+/// A `#` is the prompt of a superuser where nothing follows the command, and begins a comment otherwise.
 pub fn is_command_line(text: &str) -> bool {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let is_section = |line: &str| line.trim_start().starts_with('[');
-    if text.starts_with('#') && text.lines().any(is_section) {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let mut lines = text.lines().map(str::trim_end);
+    let ends = |line: &str| !line.ends_with('\\');
+    if text.starts_with('#')
+        && lines
+            .find(|line| ends(line))
+            .is_some_and(|_| lines.next().is_some())
+    {
         return false;
     }
     let mut words = text.split_whitespace();
@@ -207,7 +237,13 @@ pub fn words(text: &str) -> Result<Vec<String>, CommandLineError> {
     // The prompt of a superuser is a comment to a shell.
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let text = text.strip_prefix('#').unwrap_or(text);
-    shlex::split(text).ok_or(CommandLineError::Quote)
+    let (command, rest) = text.split_at(end_of_command(text));
+    let split = |text: &str| shlex::split(text).ok_or(CommandLineError::Quote);
+    let mut words = split(command)?;
+    // What follows is another command, or where the output goes: its quotes are not fio's.
+    let begins = rest.split_whitespace().next().map(str::to_owned);
+    words.extend(begins);
+    Ok(words)
 }
 
 #[cfg(test)]
@@ -240,6 +276,20 @@ mod tests {
             "[global]\nbs=4k\nnorandommap\n[a]\nrw=randread\n[b c]\nrw=randwrite\n"
         );
         // The prompt of a superuser, one hyphen, a value apart, another command behind it.
+        for (behind, next) in [
+            ("; rm -f a", ";"),
+            (" &>log", "&>log"),
+            ("|tee x", "|tee"),
+            (" 1>x", "1>x"),
+            (";", ";"),
+            (" && fio --name=b", "&&"),
+        ] {
+            let line = of(&format!("fio --name=a --rw=randrw{behind}")).unwrap();
+            assert_eq!(line.text, "[global]\n[a]\nrw=randrw\n", "{behind}");
+            assert_eq!(line.next.as_deref(), Some(next));
+        }
+        let quoted = of("fio --name='a;b|c>d' --rw=read").unwrap();
+        assert_eq!((quoted.name.as_str(), quoted.next), ("a;b|c>d", None));
         let pasted = "# fio -direct=1 -iodepth 32 -name=a -readwrite=randrw ; rm -f a";
         assert!(is_command_line(pasted));
         let line = of(pasted).unwrap();
@@ -250,6 +300,7 @@ mod tests {
         assert_eq!(line.next.as_deref(), Some(";"));
         for text in [
             "# fio --minimal mine.fio\n[a]\nrw=read",
+            "# fio --name=x --rw=randread\n128166372003061629,hm,1,Read,2088960,4096,24931\n",
             "fio job.fio",
             "fio version 2 iolog",
             "fiona --x",
