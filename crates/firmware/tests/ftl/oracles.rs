@@ -3,7 +3,7 @@
 use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId};
 use firstread_faulty_flash::{geometry, setup};
 use firstread_firmware::observe::{
-    Future, FutureBuilder, InPhase, Owner, PageFuture, PageHeat, Regions, SuperblockInfo,
+    Future, FutureBuilder, InPhase, Owner, PageFuture, PageHeat, RegionId, Regions, SuperblockInfo,
     SuperblockTable, SuperblockUse,
 };
 use firstread_firmware::policy::area::{
@@ -420,7 +420,11 @@ fn model_room_is_made_where_no_superblock_is_free() {
             info.usage = SuperblockUse::Full;
             info.valid_slots = 100 + s.at(block.0.into()).below(157) as u32;
         }
+        // A superblock of a declared region does not change its mode, however empty it is.
+        blocks.divide(Regions::new(SUPERBLOCKS, Some(SUPERBLOCKS - 1)));
+        blocks.info_mut(SuperblockId(SUPERBLOCKS - 1)).valid_slots = 0;
         let least = blocks
+            .in_region(RegionId::MAIN)
             .iter()
             .min_by_key(|(_, info)| info.valid_slots)
             .unwrap()
