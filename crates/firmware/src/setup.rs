@@ -156,9 +156,9 @@ impl<M: Arena> Firmware<M> {
 
     /// Tells oracles what the host will read and write from now on. Schemes that are no oracles never ask.
     pub fn foretell(&mut self, mut future: Future) {
-        self.relocate.foretell(&mut future);
-        future.forget_windows();
         let store = &mut self.lower.store;
+        self.relocate.foretell(&mut future, &store.shared.blocks);
+        future.forget_windows();
         store.place.look_at_regions(&store.shared);
         store.place.area.foresee(&future);
         store.shared.future = future;

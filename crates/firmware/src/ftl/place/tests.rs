@@ -19,6 +19,17 @@ use crate::observe::{
 use crate::policy::area::{Areas, Entry};
 use crate::shared::Shared;
 
+impl Placement {
+    /// Opens a superblock for the host and takes `slots` slots of it. Returns the superblock.
+    pub(crate) fn begin_for_host(&mut self, slots: u32, shared: &mut Shared) -> SuperblockId {
+        assert!(self.open(Ns::ZERO, StreamId::HOST, shared));
+        for _ in 0..slots {
+            assert!(self.streams.allocate(StreamId::HOST).is_ok());
+        }
+        self.opened().expect("a superblock was opened")
+    }
+}
+
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
 /// incomplete until its program is due, and complete from then on.
 #[test]

@@ -225,7 +225,7 @@ impl Relocate {
     }
 
     /// The first requested superblock that has not changed since the request and may be emptied now.
-    fn next_asked<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
+    pub(super) fn next_asked<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         let mut i = 0;
         while let Some(asked) = self.asked.get(i).copied() {
             let (place, shared) = (&mut lower.store.place, &lower.store.shared);

@@ -64,3 +64,70 @@ impl LeftBehind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ftl::tests::{Drive, Silent, drive_of, fill, geometry, setup};
+
+    /// A drive with `pages` pages left behind in a superblock, which the host fills.
+    fn left_behind(pages: u32) -> (Drive, SuperblockId) {
+        let setup = setup(CellMode::Qlc, geometry(40), 1_000);
+        let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", "hotness"));
+        fill(&mut drive, 16, 40);
+        let store = &mut drive.lower.store;
+        let block = store.place.begin_for_host(1, &mut store.shared);
+        // Those of another mode, or in another superblock, do not count.
+        for (mode, block) in [(CellMode::Tlc, block), (CellMode::Slc, SuperblockId(1))] {
+            (0..7).for_each(|_| drive.relocate.left_behind.add(mode, block));
+        }
+        (0..pages).for_each(|_| drive.relocate.left_behind.add(CellMode::Slc, block));
+        (drive, block)
+    }
+
+    fn let_come_back(drive: &mut Drive) {
+        let (lower, ports) = (&mut drive.lower, &mut Silent::default());
+        drive
+            .relocate
+            .left_behind
+            .let_come_back(Ns::ZERO, lower, ports);
+    }
+
+    /// Pages that a refresh has left behind are worth a superblock of their mode from an eighth of its slots on: it is asked for, and the
+    /// open superblock that they lie in is closed. That is done once. Where cleaning needs the rest of that superblock, the next refresh
+    /// tries again.
+    #[test]
+    fn sequence_pages_that_a_refresh_has_left_behind_come_back() {
+        for pages in [7, 8] {
+            let (mut drive, _) = left_behind(pages);
+            let comes_back = pages == 8;
+            let_come_back(&mut drive);
+            let place = &mut drive.lower.store.place;
+            assert_eq!(place.relocation.wanted.has(CellMode::Slc), comes_back);
+            let closed = drive.lower.store.shared.counters.superblocks_closed_early;
+            assert_eq!(closed, u64::from(comes_back));
+        }
+        let (mut drive, block) = left_behind(8);
+        drive.lower.store.shared.blocks.info_mut(block).usage = SuperblockUse::Full;
+        for comes_back in [true, false] {
+            let_come_back(&mut drive);
+            let wanted = &mut drive.lower.store.place.relocation.wanted;
+            assert_eq!(wanted.has(CellMode::Slc), comes_back);
+            wanted.remove(CellMode::Slc);
+        }
+        assert_eq!(
+            drive.lower.store.shared.counters.superblocks_closed_early,
+            0
+        );
+        // Without headroom nothing is closed: the pages are not forgotten.
+        let (mut drive, _) = left_behind(8);
+        drive.lower.store.place.space.reserved += 1 << 20;
+        for _ in 0..2 {
+            let_come_back(&mut drive);
+            let store = &mut drive.lower.store;
+            assert!(store.place.relocation.wanted.has(CellMode::Slc));
+            store.place.relocation.wanted.remove(CellMode::Slc);
+            assert_eq!(store.shared.counters.superblocks_closed_early, 0);
+        }
+    }
+}

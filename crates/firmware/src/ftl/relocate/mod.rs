@@ -158,9 +158,9 @@ impl Relocate {
         u32::from(geometry.dies().clamp(4, MAX_MOVES))
     }
 
-    /// A load begins of which `future` tells.
-    pub(crate) fn foretell(&mut self, future: &mut Future) {
-        self.cell_mode.foresee(future);
+    /// A load begins of which `future` tells, on a drive with superblocks `blocks`.
+    pub(crate) fn foretell(&mut self, future: &mut Future, blocks: &SuperblockTable) {
+        self.cell_mode.foresee(future, blocks);
     }
 
     /// The scheme of axis `gc_victim`.

@@ -498,3 +498,28 @@ fn sequence_wear_leveling_that_was_refused_is_asked_for_again() {
         assert_eq!(drive.relocate.gc.cold, None);
     }
 }
+
+/// Wear leveling of a declared region waits as claims do: until the host has its next superblock, or writes nothing. The superblock
+/// is remembered meanwhile.
+#[test]
+fn sequence_wear_leveling_of_a_declared_region_waits_for_the_host() {
+    let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
+    for (block, valid) in (0..14).map(|b| (b, 40)).chain((16..19).map(|b| (b, SLOTS))) {
+        let store = &mut drive.lower.store;
+        store.mark_filled(Ns::ZERO, SuperblockId(block), 0, valid);
+    }
+    let store = &mut drive.lower.store;
+    store.place.look_at_regions(&store.shared);
+    let block = SuperblockId(17);
+    assert_ne!(store.shared.blocks.region_of(block), RegionId::MAIN);
+    let opened = store.shared.blocks.info(block).opened;
+    let cold = Some(Cold { block, opened });
+    drive.relocate.gc.cold = cold;
+    // A host that is refused 4,096 claims and writes nothing rests.
+    for refused in 0..4_096 {
+        let found = drive.relocate.choose_cold(&mut drive.lower.store);
+        assert_eq!((found, drive.relocate.gc.cold), (None, cold), "{refused}");
+    }
+    let found = drive.relocate.choose_cold(&mut drive.lower.store);
+    assert_eq!((found, drive.relocate.gc.cold), (Some(block), None));
+}

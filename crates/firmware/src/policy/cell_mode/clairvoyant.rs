@@ -68,8 +68,12 @@ const LOOK: u32 = 1 << 12;
 pub struct Clairvoyant {
     own: CellMode,
     slots: Slots,
-    /// Slots that may be lost.
-    budget: u64,
+    /// Slots of a superblock in the drive's own mode.
+    own_slots: u64,
+    /// Slots that may be lost, as a share of those of all superblocks that are not retired.
+    lost_permille: u64,
+    /// Slots that are left in any case.
+    kept: u64,
     keep_permille: u32,
     /// The plan of each phase of the load.
     plans: Vec<Plan>,
@@ -94,14 +98,13 @@ impl Clairvoyant {
     /// The scheme with the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> Clairvoyant {
         let own = setup.tables.mode;
-        let slots = u64::from(setup.geometry.slots_per_superblock(own));
-        let all = u64::from(setup.geometry.blocks_per_plane) * slots;
         let keep = values.get(KEEP.key) as u64;
-        let kept = setup.capacity_slots + setup.capacity_slots * keep / 1000;
         Clairvoyant {
             own,
             slots: Slots::new(&setup.geometry, own),
-            budget: (all * values.get(LOST.key) as u64 / 1000).min(all.saturating_sub(kept)),
+            own_slots: u64::from(setup.geometry.slots_per_superblock(own)),
+            lost_permille: values.get(LOST.key) as u64,
+            kept: setup.capacity_slots + setup.capacity_slots * keep / 1000,
             keep_permille: keep as u32,
             plans: Vec::new(),
             phase: 0,
@@ -114,6 +117,12 @@ impl Clairvoyant {
             allowed: (0, 0),
             rounds: Rounds::new(values),
         }
+    }
+
+    /// Slots that may be lost on a drive of which `superblocks` are not retired: those that are retired hold nothing.
+    fn budget(&self, superblocks: u64) -> u64 {
+        let all = superblocks * self.own_slots;
+        (all * self.lost_permille / 1000).min(all.saturating_sub(self.kept))
     }
 
     /// Counts the retries of a read for its mode.
@@ -183,6 +192,12 @@ impl Clairvoyant {
     }
 }
 
+/// The superblocks of `blocks` that are not retired.
+fn good(blocks: &SuperblockTable) -> impl Iterator<Item = &SuperblockInfo> {
+    let infos = blocks.iter().map(|(_, info)| info);
+    infos.filter(|info| info.usage != SuperblockUse::Bad)
+}
+
 impl CellModes for Clairvoyant {
     fn streams(&self) -> &'static [StreamRow] {
         SLC_AND_TLC
@@ -229,11 +244,9 @@ impl CellModes for Clairvoyant {
     }
 
     fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool {
-        let (mut in_mode, mut in_others, mut lost) = (0, 0, 0);
-        let good = blocks
-            .iter()
-            .filter(|(_, info)| info.usage != SuperblockUse::Bad);
-        for (_, info) in good {
+        let (mut all, mut in_mode, mut in_others, mut lost) = (0, 0, 0, 0);
+        for info in good(blocks) {
+            all += 1;
             // One that is tired has another one beside it.
             in_mode += u32::from(info.mode == mode && !self.is_tired(info));
             in_others += u32::from(info.mode != self.own);
@@ -245,7 +258,7 @@ impl CellModes for Clairvoyant {
             (Some(plan), Some(times)) => plan.superblocks(mode, &times),
             _ => 0,
         };
-        let may = in_mode < most && lost + loses <= self.budget;
+        let may = in_mode < most && lost + loses <= self.budget(all);
         if !may {
             if self.closed_for == 0 {
                 self.closed = ModeSet::default();
@@ -270,9 +283,10 @@ impl CellModes for Clairvoyant {
         left > 0 && reads.saturating_mul(STAYS) > least
     }
 
-    fn foresee(&mut self, future: &mut Future) {
+    fn foresee(&mut self, future: &mut Future, blocks: &SuperblockTable) {
         (self.closed_for, self.phase) = (0, 0);
         self.plans.clear();
+        let budget = self.budget(good(blocks).count() as u64);
         let most = future.all_versions();
         let most: Vec<u32> = most
             .map(|of| of.iter().copied().max().unwrap_or(0))
@@ -286,7 +300,7 @@ impl CellModes for Clairvoyant {
                     reads => saved[told.phase as usize].push(reads - 1),
                 }
             }
-            let plan = |saved| Plan::new(saved, &self.slots, self.budget);
+            let plan = |saved| Plan::new(saved, &self.slots, budget);
             self.plans = saved.into_iter().map(plan).collect();
             self.phase = now;
             return;
@@ -298,7 +312,7 @@ impl CellModes for Clairvoyant {
             windows,
             most: &most,
             slots: &self.slots,
-            budget: self.budget,
+            budget,
             times,
         };
         let (starts, plans) = division.phases();

@@ -86,9 +86,10 @@ pub trait CellModes {
     fn stays_refreshed(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool {
         self.stays(mode, heat, future)
     }
-    /// A load begins of which `future` tells. Only oracles are told. They may divide it into phases. Not on the path of a request.
-    fn foresee(&mut self, future: &mut Future) {
-        let _ = future;
+    /// A load begins of which `future` tells, on a drive with superblocks `blocks`. Only oracles are told. They may divide it into
+    /// phases. Not on the path of a request.
+    fn foresee(&mut self, future: &mut Future, blocks: &SuperblockTable) {
+        let _ = (future, blocks);
     }
     /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any: if it is still
     /// open it is closed. Or one in the drive's own mode, to be cleaned for room. Asked after host reads.

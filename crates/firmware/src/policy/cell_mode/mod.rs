@@ -43,7 +43,7 @@ axis! {
     fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool;
     fn stays(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool;
     fn stays_refreshed(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool;
-    fn foresee(&mut self, future: &mut Future);
+    fn foresee(&mut self, future: &mut Future, blocks: &SuperblockTable);
     #[inline]
     fn gives_back(&mut self, state: &ReclaimState<'_>) -> Option<GiveBack>;
 }

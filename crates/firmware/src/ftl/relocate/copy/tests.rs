@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use firstread_core::params::Param;
-use firstread_core::{CellMode, CommandId, Ns, Stream, SuperblockId};
+use firstread_core::{CellMode, CommandId, Ns, Stream, SuperblockId, Wait};
 
 use crate::ftl::relocate::ASKED;
-use crate::ftl::tests::{Drive, Silent, drive_of, drive_with, fill, geometry, setup};
+use crate::ftl::tests::{Drive, Silent, drive_of, drive_with, emptying, fill, geometry, setup};
 use crate::observe::{Owner, PageFuture, PageHeat, RegionId, SuperblockUse};
 use crate::policy::area::{AXIS, AnyArea, Areas, Entry};
 use crate::policy::hot_pages::PageRead;
@@ -244,5 +244,34 @@ fn model_reads_earn_the_budget_of_migrations_by_their_pages() {
                 }
             }
         }
+    }
+}
+
+/// A refresh waits for the host as claims do until its superblock was read a sixteenth oftener than its limit. From then on it waits
+/// for a host that waits for a superblock, and for no other.
+#[test]
+fn sequence_a_refresh_that_is_overdue_waits_for_a_host_without_a_superblock_alone() {
+    let limit = limit(CellMode::Slc);
+    for (reads, host_waits, begins) in [
+        (limit + limit / 16 - 1, false, false),
+        (limit + limit / 16, false, true),
+        (limit + limit / 16, true, false),
+    ] {
+        // The host has no superblock open, and its next one is not there.
+        let mut drive = drive_with(12, 300, 0, ("cell_mode", "fixed"));
+        fill(&mut drive, 2, 40);
+        drive.relocate.most_senses = most_senses();
+        let block = SuperblockId(3);
+        let store = &mut drive.lower.store;
+        let info = store.shared.blocks.info_mut(block);
+        info.reads = reads;
+        let asked = emptying(Owner::Refresh, block, info.opened);
+        drive.relocate.asked.push_back(asked);
+        let relocation = &mut store.place.relocation;
+        relocation.asked += 1;
+        relocation.host_waits.set(Wait::Superblock, host_waits);
+        let found = drive.relocate.next_asked(&mut drive.lower);
+        assert_eq!(found.is_some(), begins, "{reads} {host_waits}");
+        assert_eq!(drive.relocate.asked.is_empty(), begins);
     }
 }
