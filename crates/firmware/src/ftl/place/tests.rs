@@ -1051,10 +1051,10 @@ fn sequence_what_is_read_lies_on_the_fastest_page_type() {
     let drive = written_by_heat(256, 9, true);
     let store = &drive.lower.store;
     let mut by_page = [[0; 4]; 2];
-    for lpn in 0..256 {
+    for lpn in 0u64..256 {
         let ppa = store.table.map.at(Lpn(lpn)).expect("it was written");
         let (at, _) = store.shared.mp_page_of(ppa);
-        by_page[usize::from(lpn % 4 == 0)][usize::from(at.page.0)] += 1;
+        by_page[usize::from(lpn.is_multiple_of(4))][usize::from(at.page.0)] += 1;
     }
     let [cold, hot] = by_page;
     assert_eq!(hot, [64, 0, 0, 0], "{cold:?} of the others");

@@ -90,7 +90,7 @@ impl Shares {
     #[inline]
     pub(super) fn hotter(&self, wish: Wish) -> u8 {
         let bin = usize::from(wish.bin);
-        let place = u32::from(self.width[bin]) * u32::from(wish.place) >> 8;
+        let place = (u32::from(self.width[bin]) * u32::from(wish.place)) >> 8;
         (u32::from(self.hotter[bin]) + place).min(255) as u8
     }
 }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn formula_an_epoch_changes_the_share_of_no_page() {
         let heat = |i: u64| {
-            if i % 5 == 0 {
+            if i.is_multiple_of(5) {
                 14
             } else {
                 2 + 2 * (i % 2) as u8
