@@ -197,7 +197,10 @@ fn plot_points(at: &Path, fio_plot: &Path) -> Result<(), String> {
     let told = output(&mut draw)?;
     match fs::metadata(&picture).map_or(0, |file| file.len()) {
         0..10_000 => Err(format!("fio-plot draws nothing of points/: {told}")),
-        _ => Ok(println!("fio-plot drew {}", picture.display())),
+        _ => {
+            println!("fio-plot drew {}", picture.display());
+            Ok(())
+        }
     }
 }
 

@@ -385,6 +385,11 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
         .map(|c| (c.label.as_str(), modes(c)))
         .collect();
     text += &output::modes::compared(axis, &modes);
+    let page_types = results.iter().filter_map(|c| {
+        let first = c.runs().next()?;
+        Some((c.label.as_str(), &first.page_types))
+    });
+    text += &output::page_types::compared(axis, &page_types.collect::<Vec<_>>());
     let areas = results.iter().filter_map(|c| {
         let first = c.runs().next()?;
         Some((c.label.as_str(), first.areas.as_slice()))

@@ -28,13 +28,14 @@ fn json(folder: &Folder, args: &[&str]) -> Value {
 }
 
 /// The shipped chips with their modes.
-const CHIPS: [(&str, &[&str]); 9] = [
+const CHIPS: [(&str, &[&str]); 10] = [
     ("ct-qlc-176l", &["slc", "mlc", "tlc", "qlc"]),
     ("fg-qlc-144l", &["slc", "mlc", "tlc", "qlc"]),
     ("ct-tlc-48l", &["slc", "mlc", "tlc"]),
     ("tlc-dc", &["slc", "mlc", "tlc"]),
     ("dwr-tlc", &["slc", "mlc", "tlc"]),
     ("ibm-qlc-x", &["slc", "mlc", "tlc", "qlc"]),
+    ("paca-qlc-96l", &["slc", "mlc", "tlc", "qlc"]),
     ("raro-hybrid", &["slc", "mlc", "tlc", "qlc"]),
     ("constant-256p", &["slc", "mlc", "tlc", "qlc"]),
     ("constant-128p", &["slc", "mlc", "tlc", "qlc"]),

@@ -16,8 +16,7 @@ fn shipped() -> Vec<DriveProfile> {
 /// Time of the array for a read of page type `page` (ns).
 fn sense_ns(p: &DriveProfile, page: usize) -> u64 {
     let mode = p.chip.mode(p.mode).unwrap();
-    let sense = mode.sense.pre_ns + mode.sense.eval_ns + mode.sense.disch_ns;
-    mode.setup_ns + mode.pages[page].len() as u64 * sense
+    mode.read_ns(page)
 }
 
 /// Bytes in flash of a read of `bytes`: whole codewords.

@@ -25,7 +25,8 @@ const NOT_SIMULATED: [&str; 2] = ["read_levels", "retry"];
 ///
 /// A parameter that is not named has a value that fits a drive of few superblocks: 4 for `spread` and `every` of `wear`; 3
 /// streams, 3 rows and a buffer of 64 KiB for `read_ahead`; two reads for a page to be hot and no retries for
-/// `cell_mode` and `refresh`, and for `refresh` four reads of a block and no age; the record's default elsewhere.
+/// `cell_mode` and `refresh`, and for `refresh` four reads of a block and no age; promotions of `page_type`; the record's
+/// default elsewhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SchemeChoices {
     /// Scheme by axis, in the order of [`AXES`], and the values of its parameters.
@@ -97,6 +98,8 @@ fn small(axis: &Axis, param: &Param) -> i64 {
         ("refresh", "retries" | "r1" | "r2" | "age") => 0,
         ("refresh", "reads_slc" | "reads_mlc" | "reads_tlc" | "reads_qlc") => 4,
         ("read_ahead", "buffer") => 64 << 10,
+        ("page_type", "promote") => 300,
+        ("page_type", "hot") => 1,
         _ => param.default(),
     }
 }

@@ -4,11 +4,12 @@
 //! superblock as soon as placement has opened it. A die is started as soon as a program or an erase is queued
 //! for it.
 
-use firstread_core::{Arena, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority, SuperblockId};
+use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, PageAddr, Ppa, Priority, SuperblockId};
 
 use crate::ftl::map::Table;
 use crate::ftl::place::{DieErased, Erased, Item, Placed, Placement, Program, Programs, TakeError};
 use crate::observe::{Owner, StreamId};
+use crate::policy::page_type::Wish;
 use crate::read::Read;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -30,6 +31,15 @@ impl<M: Arena> FlashStore<M> {
         let placed = self.place.take(now, item, &self.table, &mut self.shared);
         self.announce_opened(now);
         placed
+    }
+
+    /// How hot page `lpn` is, which moves: [`Placement::wish`]. Pages of the map are placed in order.
+    #[inline]
+    pub(crate) fn wish_of_move(&self, lpn: Lpn) -> Option<Wish> {
+        match self.place.places_by_heat() && !self.table.directory.is_map(lpn) {
+            true => self.place.wish(lpn, 1, true, &self.shared),
+            false => None,
+        }
     }
 
     /// Tells the read machine which superblock placement has opened, if it opened one.

@@ -52,6 +52,7 @@ use lower_layers::LowerLayers;
 use observe::{Counters, Heat, Regions, SuperblockTable};
 use policy::area::Areas;
 use policy::gc_victim::AnyGcVictim;
+use policy::page_type::PageTypes;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
 pub use policy::{Schemes, Setup};
@@ -100,7 +101,8 @@ impl<M: Arena> Firmware<M> {
         let blocks = geometry.blocks_per_plane;
         let declared = schemes.area.region().map(|region| region.first);
         let regions = Regions::new(blocks, declared);
-        let by_area = (schemes.area, schemes.wear);
+        let promotes = schemes.page_type.sees_reads();
+        let by_area = (schemes.area, schemes.wear, schemes.page_type);
         let identity = config.identity;
         let mut firmware = Firmware {
             header: Header {
@@ -114,6 +116,7 @@ impl<M: Arena> Firmware<M> {
                 schemes.cell_mode,
                 schemes.refresh,
                 declared.is_some(),
+                promotes,
             ),
             lower: LowerLayers {
                 map_cache,

@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::log::{Record, What};
 use crate::observe::{
     Counters, Future, Heat, RETRY_BINS, Regions, SuperblockInfo, SuperblockTable, SuperblockUse,
+    page_type_bin,
 };
 use crate::policy::suspend::AnySuspend;
 use crate::schedule::{Jobs, Purpose, ReadSteps, Schedule};
@@ -128,8 +129,13 @@ impl Shared {
     #[inline(always)] // It is on the path of every request.
     fn count_by_mode(&mut self, now: Ns, job: u32, at_first_try: bool) {
         let job = &self.jobs[job];
-        let mode = self.blocks.info(job.at.block).mode.index();
+        let mode = self.blocks.info(job.at.block).mode;
+        let page_type = page_type_bin(mode, job.at.page.0);
+        let mode = mode.index();
         let counters = &mut self.counters;
+        counters.page_reads_by_page_type[page_type] += 1;
+        counters.page_retries_by_page_type[page_type] += u64::from(job.step);
+        counters.page_read_ns_by_page_type[page_type] += now.since(job.began).0;
         counters.page_reads_by_mode[mode] += 1;
         counters.first_tries_by_mode[mode] += u64::from(at_first_try);
         counters.page_retries_by_mode[mode] += u64::from(job.step);

@@ -160,6 +160,7 @@ fn qlc() -> ModeProfile {
             eval_ns: 5_000,
             disch_ns: 9_500,
         },
+        measured_read_ns: vec![],
         program: ProgramTiming::OneShot {
             wordline_ns: 8_600_000,
         },
@@ -195,6 +196,7 @@ pub fn ct_t1() -> ChipProfile {
             eval_ns: 5_000,
             disch_ns: 10_000,
         },
+        measured_read_ns: vec![],
         program: ProgramTiming::OneShot {
             wordline_ns: 2_100_000,
         },

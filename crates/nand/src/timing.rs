@@ -3,11 +3,13 @@
 use firstread_core::{CellMode, PageType, SenseMode, SenseTiming};
 
 use crate::medium::Medium;
+use crate::profile::scaled;
 use crate::sense_error::SenseError;
 
 impl Medium {
     /// `tR` of a page (ns): setup, plus as many senses as the page has levels; three or five times as many
-    /// for soft reads, one for a ones-count.
+    /// for soft reads, one for a ones-count. Where the chip has measured times, this is the share by which the measured
+    /// time of the page grows or shrinks.
     pub fn read_ns(
         &self,
         mode: CellMode,
@@ -26,11 +28,21 @@ impl Medium {
             SenseMode::Soft5 => 5 * valleys,
             SenseMode::OnesCount { .. } => 1,
         };
-        let part = |ns: u64, permille: u16| ns * permille as u64 / 1000;
-        let one = part(m.phases.pre_ns, t.pre_permille)
-            + part(m.phases.eval_ns, t.eval_permille)
-            + part(m.phases.disch_ns, t.disch_permille);
-        Ok(m.setup_ns + senses * one)
+        let model = |senses: u64, t: SenseTiming| {
+            let part = |ns: u64, permille: u16| ns * permille as u64 / 1000;
+            let one = part(m.phases.pre_ns, t.pre_permille)
+                + part(m.phases.eval_ns, t.eval_permille)
+                + part(m.phases.disch_ns, t.disch_permille);
+            m.setup_ns + senses * one
+        };
+        Ok(match m.measured_read_ns[usize::from(page.0)] {
+            0 => model(senses, t),
+            measured => scaled(
+                measured,
+                model(senses, t),
+                model(valleys, SenseTiming::DEFAULT),
+            ),
+        })
     }
 
     /// Time to program all pages of a wordline on all planes (ns); both passes, if the scheme has two.
@@ -57,6 +69,8 @@ impl Medium {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
     use crate::characterize::geometry;
     use crate::profile::ProgramTiming;
@@ -107,6 +121,31 @@ mod tests {
         assert_eq!(
             [0, 12, 4096].map(|bytes| m.transfer_ns(bytes)),
             [0, 10, 3_414]
+        );
+        // Measured times: what is not a hard read at the default timing has its share of the model, 1 + 3 * 37.5 us and
+        // 1 + 4 * 37.5 us.
+        let mut measured = chip.clone();
+        measured.modes[0].measured_read_ns = vec![100_000, 200_000, 210_000, 220_000];
+        let geometry = geometry(&measured, 1);
+        let m = Medium::new(measured, geometry, 1).expect("the profile is valid");
+        let ns = |page, sense, t| m.read_ns(CellMode::Qlc, PageType(page), sense, t);
+        let hard = |page| ns(page, SenseMode::Hard, SenseTiming::DEFAULT);
+        assert_eq!(
+            [0, 1, 2, 3].map(hard),
+            [100_000, 200_000, 210_000, 220_000].map(Ok)
+        );
+        let share = |of: f64, part: f64, whole: f64| Ok((of * part / whole).round() as u64);
+        assert_eq!(
+            ns(0, SenseMode::Soft3, SenseTiming::DEFAULT),
+            share(100_000.0, 338_500.0, 113_500.0)
+        );
+        assert_eq!(
+            ns(3, SenseMode::OnesCount { valley: 3 }, SenseTiming::DEFAULT),
+            share(220_000.0, 38_500.0, 151_000.0)
+        );
+        assert_eq!(
+            ns(0, SenseMode::Hard, short),
+            share(100_000.0, 64_600.0, 113_500.0)
         );
         let two = with(ProgramTiming::TwoStep {
             first_ns: 300,

@@ -19,6 +19,7 @@ use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::mqsim;
 use crate::names::Unknown;
+use crate::results::page_types;
 use crate::retry_table;
 use crate::worn;
 
@@ -196,8 +197,8 @@ impl Setup {
         cells.notice().map(|notice| OtherCells { cells, notice })
     }
 
-    /// What whoever reads the results is told: what options of the drive switch off of its schemes, and which computed state
-    /// is an approximation that is burnt in.
+    /// What whoever reads the results is told: what options of the drive switch off of its schemes, which computed state
+    /// is an approximation that is burnt in, and whether page types are chosen that are all alike.
     pub fn notes(&self) -> Vec<String> {
         let off = self.profile.switched_off();
         let mut notes: Vec<String> = off.iter().map(ToString::to_string).collect();
@@ -207,6 +208,7 @@ impl Setup {
         if is_divided && is_zipf && self.burn_in.is_some() {
             notes.push(APPROXIMATE.to_owned());
         }
+        notes.extend(page_types::note(self));
         notes
     }
 

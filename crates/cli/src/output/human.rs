@@ -16,6 +16,7 @@ use super::format::{
 };
 use super::front;
 use super::modes;
+use super::page_types;
 use super::phases;
 use super::writes;
 use super::{ENOUGH_BEYOND, WITHIN};
@@ -47,6 +48,7 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
         text += &retries(part);
     }
     text += &modes::lines(setup, outcome);
+    text += &page_types::lines(setup, outcome);
     text += &refreshes(outcome);
     text += &areas::lines(outcome);
     for part in &parts {

@@ -8,6 +8,7 @@ pub mod format;
 pub mod front;
 pub mod human;
 pub mod modes;
+pub mod page_types;
 mod phases;
 pub mod spread;
 pub mod summary;

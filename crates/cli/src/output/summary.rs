@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::areas;
 use super::human::{self, Losses, PERCENTILES};
 use super::modes::{self, OfModes};
+use super::page_types::{self, OfPageTypes};
 use super::writes;
 
 /// Percentiles of which something can be asked.
@@ -66,6 +67,8 @@ pub struct Summary {
     pub burn_in: String,
     /// What cell modes cost and gave.
     pub modes: OfModes,
+    /// Reads by page type.
+    pub page_types: OfPageTypes,
     /// Cells of the table of areas, a row an area.
     pub areas: Vec<Vec<String>>,
     /// Notices about the workload.
@@ -181,6 +184,7 @@ impl Summary {
             amplification_text: writes::amplification(outcome),
             burn_in: writes::burn_in(setup, outcome),
             modes: modes::of_run(setup, outcome),
+            page_types: page_types::of_run(setup, outcome),
             areas: areas::rows(outcome),
             notices: outcome.notices.iter().map(ToString::to_string).collect(),
             end_of_life: end_of_life(outcome.stats.ended),

@@ -189,11 +189,9 @@ fn read_time(profile: &DriveProfile, mode: CellMode, code: &Code) -> ReadTime {
         return time;
     };
     let pages = time.sense_ns.iter_mut().zip(&mut time.precharge_ns);
-    for ((sense_ns, precharge_ns), levels) in pages.zip(&mode.pages) {
-        let (levels, phases) = (levels.len() as u64, mode.sense);
-        *precharge_ns = whole(levels * phases.pre_ns);
-        let rest = mode.setup_ns + levels * (phases.eval_ns + phases.disch_ns);
-        *sense_ns = whole(rest).saturating_add(*precharge_ns);
+    for (page, (sense_ns, precharge_ns)) in pages.take(mode.pages.len()).enumerate() {
+        *precharge_ns = whole(mode.precharge_ns(page));
+        *sense_ns = whole(mode.read_ns(page));
     }
     time
 }

@@ -677,6 +677,16 @@ mod tests {
         );
         let halved = loaded(&["heat.enabled=true", "heat.epoch=5000"]).unwrap();
         assert_eq!(halved.heat_config(0).unwrap().epoch, Epoch::Accesses(5_000));
+        let by_reads = [
+            "heat.enabled=true",
+            "heat.epoch_times=4",
+            "heat.epoch_counts=reads",
+        ];
+        let config = loaded(&by_reads).unwrap().heat_config(0).unwrap();
+        assert_eq!(
+            (config.epoch, config.epoch_counts_writes),
+            (Epoch::Counters(4), false)
+        );
         // What is listed as the default can be given.
         let given: Vec<String> = crate::profile::heat::DEFAULTS
             .iter()

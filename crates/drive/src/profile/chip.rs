@@ -80,6 +80,13 @@ impl Source for Keys<'_> {
     fn numbers(&self, field: &Field) -> Vec<f64> {
         Keys::numbers(self, field.key, unit(field), field.min, field.max)
     }
+    fn optional_numbers(&self, field: &Field) -> Vec<f64> {
+        if Keys::has(self, field.key) {
+            return Source::numbers(self, field);
+        }
+        self.declare(field.key);
+        Vec::new()
+    }
     fn lists(&self, key: &str) -> Vec<Vec<u8>> {
         Keys::lists(self, key)
     }

@@ -19,6 +19,8 @@ pub struct HeatProfile {
     pub write_bits: u8,
     /// When counters are halved.
     pub epoch: Epoch,
+    /// Whether writes count towards an epoch.
+    pub epoch_counts_writes: bool,
     /// Whether a write sets the reads of its unit to zero.
     pub reset_on_update: bool,
     /// Whether schemes are shown the heat of other pages.
@@ -34,7 +36,8 @@ impl Default for HeatProfile {
             unit_bytes: 0,
             read_bits: 4,
             write_bits: 4,
-            epoch: Epoch::Counters,
+            epoch: Epoch::default(),
+            epoch_counts_writes: true,
             reset_on_update: false,
             shuffle: false,
             most_bytes: MOST_HEAT_BYTES,
@@ -43,7 +46,7 @@ impl Default for HeatProfile {
 }
 
 /// The keys: what they mean where they are not given, the number or word that says so, and its unit.
-pub(crate) const DEFAULTS: [(&str, &str, &str, &str); 8] = [
+pub(crate) const DEFAULTS: [(&str, &str, &str, &str); 10] = [
     (
         "heat.enabled",
         "false",
@@ -68,6 +71,18 @@ pub(crate) const DEFAULTS: [(&str, &str, &str, &str); 8] = [
         "0",
         "",
         "default: counters are halved after as many accesses as there are counters; none: never",
+    ),
+    (
+        "heat.epoch_times",
+        "1",
+        "",
+        "default: with an epoch of 0, as many accesses as there are counters so many times",
+    ),
+    (
+        "heat.epoch_counts",
+        "accesses",
+        "",
+        "default: reads and writes end an epoch; reads: reads alone do",
     ),
     (
         "heat.reset_on_update",
@@ -104,7 +119,7 @@ impl HeatProfile {
             true => k.whole(key, ONE, 1, 7) as u8,
             false => default,
         };
-        let profile = HeatProfile {
+        let mut profile = HeatProfile {
             enabled: flag("enabled"),
             unit_bytes: match given("unit") {
                 true => k.whole("unit", B, 0, 1 << 20),
@@ -114,12 +129,14 @@ impl HeatProfile {
             write_bits: bits("write_bits", default.write_bits),
             epoch: match given("epoch") {
                 true => match k.whole_or_none("epoch", ONE, 0, 1 << 53) {
-                    Some(0) => Epoch::Counters,
+                    Some(0) => Epoch::default(),
                     Some(accesses) => Epoch::Accesses(accesses),
                     None => Epoch::Never,
                 },
                 false => default.epoch,
             },
+            epoch_counts_writes: !given("epoch_counts")
+                || k.try_choice("epoch_counts", ["accesses", "reads"].into_iter()) != Some(1),
             reset_on_update: flag("reset_on_update"),
             shuffle: flag("shuffle"),
             most_bytes: match given("most") {
@@ -128,6 +145,16 @@ impl HeatProfile {
                 false => default.most_bytes,
             },
         };
+        if given("epoch_times") {
+            let times = k.whole("epoch_times", ONE, 1, 1024) as u32;
+            match &mut profile.epoch {
+                Epoch::Counters(each) => *each = times,
+                _ => k.note(
+                    "epoch_times",
+                    "multiplies the number of counters, and `heat.epoch` is not 0".into(),
+                ),
+            }
+        }
         let bits = profile.read_bits + profile.write_bits;
         if bits > 8 {
             let key = if k.has("read_bits") {
@@ -150,6 +177,7 @@ impl HeatProfile {
             read_bits: self.read_bits,
             write_bits: self.write_bits,
             epoch: self.epoch,
+            epoch_counts_writes: self.epoch_counts_writes,
             reset_on_update: self.reset_on_update,
             shuffle: self.shuffle,
             most_bytes: self.most_bytes,

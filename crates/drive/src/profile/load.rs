@@ -415,7 +415,9 @@ fn defaults(drive: &DriveProfile) -> Vec<ResolvedEntry> {
     }
     for (path, value, unit, source) in heat::DEFAULTS {
         if !listed(path) {
+            let is_word = value.parse::<f64>().is_err() && value.parse::<bool>().is_err();
             let literal = match unit {
+                "" if is_word => format!("\"{value}\""),
                 "" => value.into(),
                 unit => format!("\"{value} {unit}\""),
             };

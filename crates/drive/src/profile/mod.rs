@@ -137,13 +137,13 @@ macro_rules! shipped {
 
 /// Shipped chips: name and text.
 pub const CHIPS: &[(&str, &str)] = shipped!("chips":
-    "ct-qlc-176l" "fg-qlc-144l" "ct-tlc-48l" "tlc-dc" "dwr-tlc" "ibm-qlc-x" "raro-hybrid" "constant-256p"
-    "constant-128p");
+    "ct-qlc-176l" "fg-qlc-144l" "ct-tlc-48l" "tlc-dc" "dwr-tlc" "ibm-qlc-x" "paca-qlc-96l" "raro-hybrid"
+    "constant-256p" "constant-128p");
 
 /// Shipped drives: name and text.
 pub const DRIVES: &[(&str, &str)] = shipped!("drives":
     "dc-qlc-15t" "ct-qlc-recommended" "ct-qlc-as-printed" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "dwr-256g" "raro-femu" "ibm-qlc"
-    "bench-512g" "bench-4g");
+    "ibm-qlc-paca" "bench-512g" "bench-4g");
 
 /// Earlier names of shipped drives, and their names today. `ct-qlc` is also a scheme and a study.
 const EARLIER: [(&str, &str); 1] = [("ct-qlc", "dc-qlc-15t")];

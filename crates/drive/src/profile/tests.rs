@@ -275,7 +275,7 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_baselines()
     for (name, _) in DRIVES {
         let expected = match *name {
             "dc-qlc-15t" | "ct-qlc-recommended" | "ct-qlc-as-printed" => PRODUCT,
-            "fg-qlc" | "ibm-qlc" | "a-tlc" | "s-tlc" => PRODUCT,
+            "fg-qlc" | "ibm-qlc" | "ibm-qlc-paca" | "a-tlc" | "s-tlc" => PRODUCT,
             "tlc-48l" => HARD_DECISIONS,
             "raro-femu" => EMULATOR,
             "dwr-256g" => SIMULATOR,
@@ -397,9 +397,8 @@ fn formula_sense_times_are_those_of_the_sources() {
     let mean_us = |name: &str, mode| {
         let chip = chip(name, &[]).unwrap().chip;
         let m = chip.mode(mode).unwrap();
-        let sense = m.sense.pre_ns + m.sense.eval_ns + m.sense.disch_ns;
-        let tr = |page: &Vec<u8>| m.setup_ns + page.len() as u64 * sense;
-        m.pages.iter().map(tr).sum::<u64>() as f64 / m.pages.len() as f64 / 1e3
+        let pages = m.pages.len();
+        (0..pages).map(|page| m.read_ns(page)).sum::<u64>() as f64 / pages as f64 / 1e3
     };
     for (name, mode, us) in [
         ("ct-qlc-176l", CellMode::Qlc, 140.6),
@@ -410,6 +409,7 @@ fn formula_sense_times_are_those_of_the_sources() {
         ("raro-hybrid", CellMode::Tlc, 66.0),
         ("raro-hybrid", CellMode::Qlc, 140.0),
         ("ibm-qlc-x", CellMode::Qlc, 160.0),
+        ("paca-qlc-96l", CellMode::Qlc, 121.7),
         ("constant-256p", CellMode::Slc, 75.0),
     ] {
         let mean = mean_us(name, mode);
@@ -419,6 +419,59 @@ fn formula_sense_times_are_those_of_the_sources() {
     let m = fg.mode(CellMode::Qlc).unwrap();
     let slowest = m.setup_ns + 6 * (m.sense.pre_ns + m.sense.eval_ns + m.sense.disch_ns);
     assert_eq!(slowest, 128_000);
+}
+
+/// The chip with measured times has them to the nanosecond. Without them its model is within 7 us.
+#[test]
+fn golden_the_measured_times_of_the_96_layer_chip() {
+    let measured = [47_900, 76_200, 134_600, 228_100];
+    let mut paca = chip("paca-qlc-96l", &[]).unwrap().chip;
+    let of = |chip: &firstread_nand::ChipProfile| {
+        let mode = chip.mode(CellMode::Qlc).unwrap();
+        assert_eq!(
+            [0, 1, 2, 3].map(|page| mode.pages[page].len()),
+            [1, 2, 4, 8]
+        );
+        [0, 1, 2, 3].map(|page| mode.read_ns(page))
+    };
+    assert_eq!(of(&paca), measured);
+    for mode in &mut paca.modes {
+        mode.measured_read_ns.clear();
+    }
+    assert_eq!(of(&paca), [51_100, 76_800, 128_200, 231_000]);
+}
+
+#[test]
+fn formula_measured_times_are_in_the_order_of_their_senses_and_one_a_page_type() {
+    let with = |list: &str| {
+        let text = format!(
+            "based_on = \"paca-qlc-96l\"\nname = \"mine\"\n[modes.qlc]\nread = {{ value = {list}, source = \"test\" }}\n"
+        );
+        load_chip(&mine(Kind::Chip, &text), "mine", &[])
+            .map(|_| ())
+            .map_err(|e| e.to_string())
+    };
+    let ordered = r#"["40 us", "50 us", "60 us", "70 us"]"#;
+    assert_eq!(with(ordered), Ok(()));
+    for (list, says) in [
+        (
+            r#"["50 us", "50 us", "60 us", "70 us"]"#,
+            "modes.qlc.read: page type 1 has 2 senses and is not above page type 0 with 1",
+        ),
+        (
+            r#"["40 us", "50 us", "80 us", "70 us"]"#,
+            "modes.qlc.read: page type 3 has 8 senses and is not above page type 2 with 4",
+        ),
+        (
+            r#"["40 us", "50 us", "60 us"]"#,
+            "modes.qlc.read: 3 values for 4 page types",
+        ),
+        ("[]", "modes.qlc.read: has no time"),
+        (r#"["0 us", "50 us", "60 us", "70 us"]"#, "modes.qlc.read"),
+    ] {
+        let error = with(list).unwrap_err();
+        assert!(error.contains(says), "{list}: {error}");
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ fn written(slots: u64) -> Drive {
             lpn: Lpn(lpn),
             expect: None,
             why: Why::Host { has_merged: false },
+            wish: None,
         };
         let placed = drive.lower.store.take(Ns::ZERO, &item).unwrap();
         let _ = drive.lower.commit(placed);

@@ -222,6 +222,7 @@ mod tests {
                 lpn: Lpn(9),
                 expect: None,
                 why: Why::Host { has_merged: false },
+                wish: None,
             };
             let placed = store.take(Ns::ZERO, &item).expect("superblocks are free");
             let block = placed.ppa().block();

@@ -313,6 +313,7 @@ mod tests {
                     lpn: Lpn(lpn),
                     expect: None,
                     why: Why::Host { has_merged: false },
+                    wish: None,
                 };
                 let placed = drive.lower.store.take(Ns::ZERO, &item);
                 let _ = drive

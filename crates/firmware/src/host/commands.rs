@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use firstread_core::{CommandId, HostCommand, Layout, Ports, Status, Wait};
 
 use super::merges::{self, Merges};
+use crate::policy::page_type::Wish;
 
 /// One command in flight.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ pub(super) struct Command {
     /// The merges of its first and last slot, if it writes them in part and their old version is read from
     /// flash.
     pub(super) merges: [u32; 2],
+    /// How hot its slots are from the last multi-plane page on that it has begun.
+    pub(super) wish: Option<Wish>,
     /// Whether it waits in the queue of blocked writes.
     pub(super) is_stalled: bool,
 }
@@ -68,6 +71,7 @@ impl Commands {
             pending: 0,
             status: Status::Ok,
             merges: [merges::NONE; 2],
+            wish: None,
             is_stalled: false,
         });
     }

@@ -12,6 +12,7 @@ use crate::ftl::REGION_PAGES;
 use crate::ftl::map::{Table, TrimScope};
 use crate::ftl::place::{Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
+use crate::policy::page_type::Wish;
 use crate::shared::{Out, Shared};
 
 /// How far a write or trim got.
@@ -204,6 +205,7 @@ impl Host {
             why: Why::Host {
                 has_merged: matches!(kept, Some(Kept::Read(_))),
             },
+            wish: self.wish(id, command, lower),
         };
         let placed = match lower.store.take(now, &item) {
             Ok(placed) => placed,
@@ -228,6 +230,40 @@ impl Host {
             true => ControlFlow::Break(Progress::Paces),
             false => ControlFlow::Continue(()),
         }
+    }
+
+    /// How hot the next slot of write `id` is. All slots that share a multi-plane page are as hot as their mean: the host reads
+    /// together what it wrote together, and one sense has them as long as they lie on one page type.
+    #[inline(always)]
+    fn wish<M>(
+        &mut self,
+        id: CommandId,
+        command: &Command,
+        lower: &LowerLayers<M>,
+    ) -> Option<Wish> {
+        match lower.store.place.places_by_heat() {
+            true => self.wish_of_part(id, command, lower),
+            false => None,
+        }
+    }
+
+    #[inline(never)] // Most drives place in order.
+    fn wish_of_part<M>(
+        &mut self,
+        id: CommandId,
+        command: &Command,
+        lower: &LowerLayers<M>,
+    ) -> Option<Wish> {
+        let (place, shared) = (&lower.store.place, &lower.store.shared);
+        let mp_page = shared.layout.slots_per_mp_page();
+        if !command.done.is_multiple_of(mp_page) {
+            return command.wish;
+        }
+        let first = Lpn(command.first + u64::from(command.done));
+        let slots = mp_page.min(command.slots - command.done);
+        let wish = place.wish(first, slots, false, shared);
+        self.commands.get(id).wish = wish;
+        wish
     }
 
     /// Command `id`, which is not a read, completes.

@@ -1,6 +1,7 @@
 //! Counters of a drive: a row each, with its unit.
 
 use firstread_core::CellMode;
+use firstread_core::voltage::MAX_PAGES;
 
 use super::copy_refused::CopyRefused;
 use super::regions::{ENTRY_WAYS, MOST_REGIONS};
@@ -8,6 +9,15 @@ use super::who::OWNERS;
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
+
+/// Bins of a counter with one bin for each page type of each cell mode.
+pub const PAGE_TYPES: usize = CellMode::ALL.len() * MAX_PAGES;
+
+/// The bin of page type `page` in `mode`.
+#[inline]
+pub fn page_type_bin(mode: CellMode, page: u8) -> usize {
+    mode.index() * MAX_PAGES + usize::from(page) % MAX_PAGES
+}
 
 /// Unit of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,6 +184,12 @@ counters! {
         page_retries_by_mode[CellMode::ALL.len()]: Retries,
         /// Their time, from the queue of the die to the verdict on the last step.
         page_read_ns_by_mode[CellMode::ALL.len()]: Nanoseconds,
+        /// The same reads by cell mode and page type: four page types a mode, fewest bits a cell first.
+        page_reads_by_page_type[PAGE_TYPES]: PageReads,
+        /// Their retries.
+        page_retries_by_page_type[PAGE_TYPES]: Retries,
+        /// Their time, from the queue of the die to the verdict on the last step.
+        page_read_ns_by_page_type[PAGE_TYPES]: Nanoseconds,
         /// Host reads served by the sense of another read.
         joined_reads: Commands,
         /// Background senses: verification, valley search, start-up.

@@ -140,6 +140,21 @@ impl Future {
         }
     }
 
+    /// Reads that are still to come of each of `slots` pages from `first` on before it is written next, on average; none if
+    /// nothing is known.
+    #[inline]
+    pub fn mean_left(&self, first: Lpn, slots: u32) -> Option<u32> {
+        match self.is_known() {
+            true => {
+                let pages = first.0..first.0 + u64::from(slots);
+                let left: u64 = pages.map(|lpn| u64::from(self.of(Lpn(lpn)).left)).sum();
+                let slots = u64::from(slots.max(1));
+                Some(((left + slots / 2) / slots) as u32)
+            }
+            false => None,
+        }
+    }
+
     /// When pages are read; known until the load is divided or the windows are forgotten.
     pub fn windows(&self) -> Option<&Windows> {
         self.0.as_ref()?.windows.as_ref()

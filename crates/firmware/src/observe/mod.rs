@@ -20,7 +20,9 @@ mod windows;
 pub(crate) use at_rest::Among;
 pub use at_rest::Filled;
 pub use copy_refused::CopyRefused;
-pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
+pub use counters::{
+    Counter, Counters, FrontEndCounters, PAGE_TYPES, RETRY_BINS, Unit, page_type_bin,
+};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};

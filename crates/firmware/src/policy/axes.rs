@@ -97,6 +97,8 @@ axes! {
     refresh: AnyRefresh,
     /// What is read before the host asks for it.
     read_ahead: AnyReadAhead,
+    /// On which page type of a wordline data land.
+    page_type: AnyPageType,
 }
 
 /// What tells a scheme of this name and these values of its parameters from others of its axis.

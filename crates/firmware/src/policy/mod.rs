@@ -10,6 +10,7 @@ mod axis;
 pub mod cell_mode;
 pub mod gc_victim;
 pub mod hot_pages;
+pub mod page_type;
 pub mod read_ahead;
 pub mod read_levels;
 pub mod read_recovery;

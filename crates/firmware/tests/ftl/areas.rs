@@ -10,7 +10,7 @@ use firstread_firmware::observe::{
 use firstread_firmware::policy::area::{AXIS, Entry, HIGH, LOW};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area, write_cache};
+use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area, page_type, write_cache};
 
 /// Superblocks, and slots of each.
 const BLOCKS: u32 = 256;
@@ -447,6 +447,7 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
             write_cache: write_cache(seed),
             faults,
             planes_apart: seed % 5 < 2,
+            page_type: page_type(seed),
             seed,
             depth,
             ..Build::full(geometry, mode, capacity)

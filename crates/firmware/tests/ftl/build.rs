@@ -7,7 +7,7 @@ use firstread_faulty_flash::{
 };
 use firstread_firmware::WriteCache;
 use firstread_firmware::policy::{
-    area, cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
+    area, cell_mode, gc_victim, page_type, read_ahead, read_recovery, refresh, suspend, wear,
 };
 
 use crate::memory::allocations;
@@ -42,6 +42,12 @@ pub fn write_cache(seed: u64) -> WriteCache {
     }
 }
 
+/// A scheme of axis `page_type`: half of the drives place in order.
+pub fn page_type(seed: u64) -> usize {
+    let schemes = page_type::AXIS.schemes.len() as u64;
+    (seed / 13 % (2 * schemes)).saturating_sub(schemes) as usize
+}
+
 /// How a drive is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
@@ -57,6 +63,7 @@ pub struct Build {
     pub cell_mode: usize,
     pub refresh: usize,
     pub area: usize,
+    pub page_type: usize,
     pub write_cache: WriteCache,
     pub faults: Chances,
     /// Slots of the read cache.
@@ -89,6 +96,7 @@ impl Build {
             cell_mode: 0,
             refresh: 0,
             area: 0,
+            page_type: 0,
             write_cache: WriteCache::Protected,
             faults: Chances::default(),
             read_cache: 0,
@@ -124,6 +132,7 @@ impl Build {
                 .with(cell_mode::AXIS, self.cell_mode)
                 .with(refresh::AXIS, self.refresh)
                 .with(area::AXIS, self.area)
+                .with(page_type::AXIS, self.page_type)
                 .with(read_ahead::AXIS, usize::from(self.read_ahead)),
             write_cache: self.write_cache,
             read_cache_slots: self.read_cache,

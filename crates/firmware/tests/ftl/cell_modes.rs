@@ -6,7 +6,7 @@ use firstread_faulty_flash::{FaultyDrive, Summary, Trial, TrialEnd, geometry};
 use firstread_firmware::policy::{cell_mode, gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, kept_by};
+use crate::build::{Build, Chances, kept_by, page_type};
 
 /// `hotness` of axis `cell_mode`.
 const HOTNESS: usize = 1;
@@ -76,6 +76,7 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
             depth,
             read_cache: (seed % 4) as u32 * 10,
             planes_apart: seed % 5 < 2,
+            page_type: page_type(seed),
             ..build
         }
     })

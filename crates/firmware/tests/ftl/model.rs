@@ -12,7 +12,7 @@ use firstread_firmware::observe::{SuperblockInfo, SuperblockUse};
 use firstread_firmware::policy::{area, gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, kept_by, kept_by_area, write_cache};
+use crate::build::{Build, Chances, kept_by, kept_by_area, page_type, write_cache};
 use firstread_faulty_flash::{FaultyDrive, Model, Summary, Trial, geometry};
 
 /// `parity` of axis `read_recovery`.
@@ -94,6 +94,7 @@ pub fn build() -> impl Strategy<Value = Build> {
                     suspend,
                     read_recovery,
                     area,
+                    page_type: page_type(seed),
                     write_cache: write_cache(seed),
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
@@ -375,6 +376,7 @@ fn powerloss_meets_all_that_is_under_way() {
         cell_mode: 0,
         refresh: 0,
         area: 0,
+        page_type: 0,
         write_cache: WriteCache::Protected,
         faults: Chances {
             sense: 550,

@@ -7,7 +7,7 @@ use firstread_firmware::ftl::Owner;
 use firstread_firmware::policy::{cell_mode, gc_victim, read_recovery, refresh, suspend, wear};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, kept_by};
+use crate::build::{Build, Chances, kept_by, page_type};
 
 /// Schemes of axis `refresh`.
 const READ_COUNT: usize = 1;
@@ -79,6 +79,7 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
             depth,
             read_cache: (seed % 4) as u32 * 10,
             planes_apart: seed % 5 < 2,
+            page_type: page_type(seed),
             ..build
         }
     })

@@ -96,6 +96,8 @@ pub struct ModeModel {
     pub setup_ns: u64,
     /// Phases of a sense (ns).
     pub phases: SensePhases,
+    /// `tR` of each page type as measured; zero where it follows from setup and senses (ns).
+    pub measured_read_ns: [u64; 4],
     /// Distance between the levels of a soft sense (mV).
     pub soft_spacing_mv: f64,
 }
@@ -198,6 +200,9 @@ impl ModeModel {
             default_mv: [0.0; 15],
             setup_ns: m.setup_ns,
             phases: m.sense,
+            measured_read_ns: core::array::from_fn(|page| {
+                m.measured_read_ns.get(page).copied().unwrap_or(0)
+            }),
             soft_spacing_mv: soft_spacing * m.sigma_mv[top],
         };
         model.set_default([0.0; 15]);

@@ -62,6 +62,14 @@ pub enum Reason {
         /// The upper one of the two states.
         state: usize,
     },
+    /// A page type with more senses than another one is measured as no slower.
+    ReadOrder {
+        page: usize,
+        senses: usize,
+        /// The page type with fewer senses.
+        other: usize,
+        senses_of_other: usize,
+    },
     /// The pages are no Gray code.
     Gray(GrayError),
     /// Noise of the sense, which is part of the width of states, is as wide as a state of this mode.
@@ -105,6 +113,15 @@ impl fmt::Display for Reason {
                 let below = state.saturating_sub(1);
                 write!(f, "states {below} and {state} are not in rising order")
             }
+            Reason::ReadOrder {
+                page,
+                senses,
+                other,
+                senses_of_other,
+            } => write!(
+                f,
+                "page type {page} has {senses} senses and is not above page type {other} with {senses_of_other}"
+            ),
             Reason::Gray(error) => error.fmt(f),
             Reason::Noise(mode) => {
                 let mode = mode.name();

@@ -123,6 +123,13 @@ pub trait Source {
     fn number(&self, field: &Field) -> f64;
     /// The list of numbers of `field`, each within its range.
     fn numbers(&self, field: &Field) -> Vec<f64>;
+    /// The list of numbers of `field`; empty if it is not there, which is no error.
+    fn optional_numbers(&self, field: &Field) -> Vec<f64> {
+        match self.has(field.key) {
+            true => self.numbers(field),
+            false => Vec::new(),
+        }
+    }
     /// The lists of small whole numbers at `key`.
     fn lists(&self, key: &str) -> Vec<Vec<u8>>;
     /// The lists of level offsets (DAC units) in the list at `key`.

@@ -11,5 +11,6 @@ pub mod timing;
 
 pub use array::{ArrayProfile, WordlineOrder};
 pub use error::{ProfileError, Reason};
+pub(crate) use mode::scaled;
 pub use mode::{ModeProfile, ProgramTiming, SensePhases};
 pub use timing::ChipTiming;

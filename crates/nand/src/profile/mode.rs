@@ -37,6 +37,10 @@ pub struct ModeProfile {
     pub setup_ns: u64,
     /// Phases of one sense; `tR = setup + n * (pre + eval + disch)` for a page of `n` valleys.
     pub sense: SensePhases,
+    /// `tR` of each page type as measured, LSB first (ns). Empty where it follows from setup and senses. Measured times fit
+    /// that model to a few microseconds only. What the model adds or saves, for soft reads and short senses, is a share of
+    /// the measured time: see [`ModeProfile::read_ns`].
+    pub measured_read_ns: Vec<u64>,
     /// Time to program all pages of one wordline, on all planes at once. Data sheets and ISSCC tables often
     /// give the average *per page*: check against the programming throughput.
     pub program: ProgramTiming,
@@ -98,6 +102,7 @@ const ENDURANCE: Field = Field::new("endurance", unit::PE, 1.0, 10_000_000.0).of
 /// Thousandths are the least that medium and firmware add up.
 const CYCLE_DAMAGE: Field = Field::new("cycle_damage", unit::X, 0.001, 1.0);
 const SETUP: Field = time("setup", 0.0);
+const READ: Field = time("read", 1.0);
 const PROGRAM: Field = time("program", 1.0);
 const ERASE: Field = time("erase", 1.0);
 
@@ -128,6 +133,7 @@ impl ModeProfile {
             cycle_damage: from.number(&CYCLE_DAMAGE),
             setup_ns: from.number(&SETUP) as u64,
             sense: table(from, "sense", SensePhases::read),
+            measured_read_ns: measured_read(from),
             program,
             erase_ns: from.number(&ERASE) as u64,
         }
@@ -187,6 +193,7 @@ impl ModeProfile {
         CYCLE_DAMAGE.check(at, self.cycle_damage)?;
         SETUP.check(at, self.setup_ns as f64)?;
         self.sense.check(&key("sense"))?;
+        self.check_measured_read(at)?;
         match self.program {
             ProgramTiming::OneShot { wordline_ns } => PROGRAM.check(at, wordline_ns as f64)?,
             ProgramTiming::TwoStep {
@@ -199,6 +206,88 @@ impl ModeProfile {
         }
         ERASE.check(at, self.erase_ns as f64)
     }
+}
+
+impl ModeProfile {
+    /// Part of a read of page type `page` that is precharge, at the default timing (ns).
+    pub fn precharge_ns(&self, page: usize) -> u64 {
+        let senses = self
+            .pages
+            .get(page)
+            .map_or(0, |valleys| valleys.len() as u64);
+        let precharge = senses * self.sense.pre_ns;
+        match self.measured_read_ns.get(page) {
+            Some(&measured) => scaled(measured, precharge, self.model_read_ns(senses)),
+            None => precharge,
+        }
+    }
+
+    /// `tR` of page type `page` at the default timing (ns): as measured, or by the model of setup and senses.
+    pub fn read_ns(&self, page: usize) -> u64 {
+        let senses = self
+            .pages
+            .get(page)
+            .map_or(0, |valleys| valleys.len() as u64);
+        let measured = self.measured_read_ns.get(page).copied();
+        measured.unwrap_or_else(|| self.model_read_ns(senses))
+    }
+
+    /// The model of `tR`, for so many senses at the default timing.
+    fn model_read_ns(&self, senses: u64) -> u64 {
+        let SensePhases {
+            pre_ns,
+            eval_ns,
+            disch_ns,
+        } = self.sense;
+        self.setup_ns + senses * (pre_ns + eval_ns + disch_ns)
+    }
+
+    /// A page type with more senses than another one takes longer. A page type without a time would be read in no time.
+    fn check_measured_read(&self, at: &str) -> Result<(), ProfileError> {
+        let read = &self.measured_read_ns;
+        if read.is_empty() {
+            return Ok(());
+        }
+        if read.len() != self.pages.len() {
+            let (given, wanted, of) = (read.len(), self.pages.len(), "page types");
+            return Err(bad(
+                path(at, READ.key),
+                Reason::Values { given, wanted, of },
+            ));
+        }
+        for (page, &ns) in read.iter().enumerate() {
+            READ.check(at, ns as f64)?;
+            let senses = |page: usize| self.pages[page].len();
+            let mut others = 0..read.len();
+            let slower = others.find(|&o| senses(o) < senses(page) && read[o] >= ns);
+            if let Some(slower) = slower {
+                return Err(bad(
+                    path(at, READ.key),
+                    Reason::ReadOrder {
+                        page,
+                        senses: senses(page),
+                        other: slower,
+                        senses_of_other: senses(slower),
+                    },
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `measured`, of which the model says that it is `whole`, where the model says `part`. To the nearest nanosecond.
+pub(crate) fn scaled(measured: u64, part: u64, whole: u64) -> u64 {
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    ((u128::from(measured) * part + whole / 2) / whole) as u64
+}
+
+fn measured_read(from: &dyn Source) -> Vec<u64> {
+    let read = from.optional_numbers(&READ);
+    if read.is_empty() && from.has(READ.key) {
+        from.note(READ.key, "has no time".into());
+    }
+    read.iter().map(|&ns| ns as u64).collect()
 }
 
 fn program(from: &dyn Source) -> ProgramTiming {

@@ -6,7 +6,7 @@
 //! - `fio`: a job as fio has it. `job_options`: the options of its file. `calendar`: the time of day.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
 //! - [`modes`]: capacity, traffic and wear by cell mode. `refresh`: data rewritten because of their reads.
-//! - [`areas`]: areas that wear apart.
+//! - [`areas`]: areas that wear apart. [`page_types`]: reads by page type.
 //! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
@@ -19,6 +19,7 @@ pub mod front;
 mod job_options;
 mod memory;
 pub mod modes;
+pub mod page_types;
 pub mod phases;
 mod refresh;
 mod refused;
@@ -229,6 +230,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "capacity_bytes": outcome.capacity_bytes,
         "ftl": ftl(outcome),
         "cell_modes": modes::json(setup, outcome),
+        "page_type_reads": page_types::json(setup, outcome),
         "refresh": refresh::json(counters),
         "cancelled_senses": counters.cancelled_senses,
         "joined_reads": counters.joined_reads,

@@ -7,7 +7,9 @@ use firstread_drive::stats::{Depths, OfRegion, Wear};
 use firstread_drive::{DriveState, Precondition};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::log::{Record, What};
-use firstread_firmware::observe::{Counters, FrontEndCounters, PhysicalCapacity, RETRY_BINS};
+use firstread_firmware::observe::{
+    Counters, FrontEndCounters, PhysicalCapacity, RETRY_BINS, page_type_bin,
+};
 use firstread_firmware::policy::area::Entry;
 
 use super::*;
@@ -183,6 +185,61 @@ fn formula_a_state_that_is_an_approximation_is_refused_without_a_burn_in() {
         "{text}"
     );
     assert_eq!(made("capacity=300 MiB", false), Ok(false));
+}
+
+/// A thousand page reads of the page types of QLC and of one of TLC. The second page of three is the slowest of TLC.
+#[test]
+fn formula_page_types_of_counts_by_hand() {
+    let (setup, mut outcome) = short_run("ibm-qlc-paca", &[], READS);
+    let c = &mut outcome.stats.counters;
+    let qlc = page_type_bin(CellMode::Qlc, 0);
+    c.page_reads_by_page_type[qlc..].copy_from_slice(&[500, 200, 100, 100]);
+    c.page_retries_by_page_type[qlc + 3] = 250;
+    c.page_read_ns_by_page_type[qlc] = 30_000_000;
+    c.page_reads_by_page_type[page_type_bin(CellMode::Tlc, 1)] = 100;
+    let rows = page_types::json(&setup, &outcome);
+    let of = |key: &str| -> Vec<Value> {
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| row[key].clone()).collect()
+    };
+    let all = |mode: &str| of("mode").iter().filter(|m| *m == mode).count();
+    assert_eq!((all("qlc"), all("tlc"), all("slc")), (4, 3, 0));
+    assert_eq!(of("page_type"), ["a", "b", "c", "d", "a", "b", "c"]);
+    assert_eq!(of("page"), [0, 1, 2, 3, 0, 2, 1]);
+    assert_eq!(of("senses"), [1, 2, 4, 8, 2, 2, 3]);
+    assert_eq!(of("sense_ns")[..4], [47_900, 76_200, 134_600, 228_100]);
+    assert_eq!(of("page_reads"), [500, 200, 100, 100, 0, 0, 100]);
+    assert_eq!(
+        (&rows[0]["page_read_share"], &rows[0]["page_read_mean_us"]),
+        (&json!(0.5), &json!(60.0))
+    );
+    assert_eq!(
+        (&rows[3]["retries_mean"], &rows[4]["retries_mean"]),
+        (&json!(2.5), &Value::Null)
+    );
+    let metrics = of_run(&setup, &outcome);
+    let metric = |name: &str| number(&metrics[name]);
+    assert!(near(metric("page_a_read_percent"), 50.0) && near(metric("page_d_retries_mean"), 2.5));
+    assert!(near(metric("page_a_read_us"), 60.0));
+}
+
+/// Page types that are chosen although all of them are alike are told, once.
+#[test]
+fn formula_notes_name_page_types_that_are_alike() {
+    let notes_of = |drive: &str, scheme: &str| {
+        let set = format!("schemes.page_type={scheme}");
+        let (setup, _) = short_run(drive, &[&set], READS);
+        setup.notes()
+    };
+    let alike = notes_of("bench-4g", "read-heat");
+    assert_eq!(alike.len(), 1, "{alike:?}");
+    assert!(
+        alike[0].starts_with("page_type=read-heat: every page type of chip `constant-128p`"),
+        "{alike:?}"
+    );
+    let none: [String; 0] = [];
+    assert_eq!(notes_of("bench-4g", "in-order"), none);
+    assert_eq!(notes_of("ibm-qlc-paca", "read-heat"), none);
 }
 
 /// A thousand page reads in three modes, two of them with superblocks.

@@ -16,6 +16,7 @@ use crate::finished::Finished;
 use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
 use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
+use crate::results::page_types::{OfPageType, of_page_types};
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
@@ -209,6 +210,18 @@ metrics! {
     "qlc_read_percent", "Page reads in QLC mode (%)", |s, o| of_mode(s, o, CellMode::Qlc, |m| Some(100.0 * m.read_share?));
     "qlc_read_us", "Page read in QLC mode, mean (us)", |s, o| of_mode(s, o, CellMode::Qlc, |m| m.read_mean_us);
     "qlc_retries_mean", "Retries a page in QLC mode", |s, o| of_mode(s, o, CellMode::Qlc, |m| m.retries_mean);
+    "page_a_read_percent", "Page reads of the fastest page type (%)", |s, o| of_page(s, o, 0, |p| Some(100.0 * p.read_share?));
+    "page_b_read_percent", "Page reads of the second page type (%)", |s, o| of_page(s, o, 1, |p| Some(100.0 * p.read_share?));
+    "page_c_read_percent", "Page reads of the third page type (%)", |s, o| of_page(s, o, 2, |p| Some(100.0 * p.read_share?));
+    "page_d_read_percent", "Page reads of the fourth page type (%)", |s, o| of_page(s, o, 3, |p| Some(100.0 * p.read_share?));
+    "page_a_read_us", "Read of the fastest page type, mean (us)", |s, o| of_page(s, o, 0, |p| p.read_mean_us);
+    "page_b_read_us", "Read of the second page type, mean (us)", |s, o| of_page(s, o, 1, |p| p.read_mean_us);
+    "page_c_read_us", "Read of the third page type, mean (us)", |s, o| of_page(s, o, 2, |p| p.read_mean_us);
+    "page_d_read_us", "Read of the fourth page type, mean (us)", |s, o| of_page(s, o, 3, |p| p.read_mean_us);
+    "page_a_retries_mean", "Retries of the fastest page type", |s, o| of_page(s, o, 0, |p| p.retries_mean);
+    "page_b_retries_mean", "Retries of the second page type", |s, o| of_page(s, o, 1, |p| p.retries_mean);
+    "page_c_retries_mean", "Retries of the third page type", |s, o| of_page(s, o, 2, |p| p.retries_mean);
+    "page_d_retries_mean", "Retries of the fourth page type", |s, o| of_page(s, o, 3, |p| p.retries_mean);
 }
 
 metrics! {
@@ -354,6 +367,13 @@ fn of_mode(s: &Setup, o: &Outcome, mode: CellMode, of: fn(&OfMode) -> Option<f64
         Vec::new()
     };
     of(all.iter().find(|m| m.mode == mode)?)
+}
+
+/// A number of the page type of the drive's own mode that is number `rank` by how fast it is read.
+fn of_page(s: &Setup, o: &Outcome, rank: usize, of: fn(&OfPageType) -> Option<f64>) -> Option<f64> {
+    let rows = of_page_types(s, o);
+    let own = rows.iter().filter(|row| row.mode == s.profile.mode);
+    of(own.clone().nth(rank)?)
 }
 
 /// A number of the areas, on a drive that has them.

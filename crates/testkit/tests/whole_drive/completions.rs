@@ -227,6 +227,14 @@ fn rows() -> Vec<Row> {
                     aged(28, 100),
                     HOT_MIXED,
                 ),
+                // A few pages have most of the reads, and each page type another time.
+                "page_type" => row(
+                    name,
+                    "ibm-qlc-paca",
+                    &[SMALL_BLOCKS, &["cells=ideal"], set],
+                    new(),
+                    HOT_MIXED,
+                ),
                 "read_recovery" => row(
                     name,
                     "ct-qlc",
@@ -273,6 +281,14 @@ fn rows() -> Vec<Row> {
         small("cut, failures and parity", &with(&[FAILING, PARITY]), worn(), CUT, ONCE),
         small("cut, static wear leveling", &["schemes.wear=static"], spread(), CUT, TWICE),
         small("cut, write-through", &["dram.write_cache=write-through"], new(), CUT, ONCE),
+        small("cut, page types", &["schemes.page_type=read-heat"], new(), CUT, TWICE),
+        small(
+            "cut, page types, failures and parity",
+            &with(&[FAILING, PARITY, &["schemes.page_type=read-heat", "page_type.promote=200"]]),
+            worn(),
+            CUT,
+            TWICE,
+        ),
         small("write-through", &["dram.write_cache=write-through"], new(), OVERWRITES, &[]),
         small(
             "volatile, flushes",

@@ -23,6 +23,7 @@ mod model;
 mod moves;
 mod oracles;
 mod paced;
+mod page_types;
 mod pairs;
 mod partial_writes;
 mod planes;

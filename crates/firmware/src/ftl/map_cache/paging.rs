@@ -293,6 +293,7 @@ impl MapCache {
             lpn,
             expect: None,
             why: Why::Map,
+            wish: None,
         };
         let Ok(placed) = store.take(now, &item) else {
             return false;

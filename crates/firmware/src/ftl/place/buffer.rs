@@ -1,6 +1,8 @@
 //! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe order. Each
 //! die's part is programmed as soon as it is complete, all pages of the wordline at once. A wordline over
-//! all dies is a *superwordline*. The streams of every drive have slot buffers for superwordlines of their own; those
+//! all dies is a *superwordline*. Its slots come page type after page type, and each page type has a cursor of its own: a page
+//! takes the next slot of one of them. Slots are filled in ascending order within a page type, and in any order among page
+//! types. So the part of a die is complete once the cursor that is furthest behind has passed it. The streams of every drive have slot buffers for superwordlines of their own; those
 //! that schemes declare share some (`streams`).
 //!
 //! `host/durable.rs` says when data in the buffer are safe from power loss.
@@ -8,6 +10,8 @@
 use alloc::boxed::Box;
 
 use crate::format::record;
+use crate::policy::page_type::PageOrder;
+use firstread_core::voltage::MAX_PAGES;
 use firstread_core::{
     Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa, SuperblockId,
 };
@@ -21,7 +25,8 @@ struct OpenSuperwordline {
     block: SuperblockId,
     wordline: u16,
     mode: CellMode,
-    filled: u32,
+    /// Slots filled of each page type.
+    filled: [u32; MAX_PAGES],
     dies_done: u16,
     /// Number of the wordline in the order in which wordlines were begun, from one on.
     number: u64,
@@ -29,6 +34,28 @@ struct OpenSuperwordline {
     in_use: bool,
     /// The first of its slot buffers.
     buffers: Buf,
+}
+
+impl OpenSuperwordline {
+    /// The cursors of the page types of its mode.
+    #[inline]
+    fn cursors(&self) -> &[u32] {
+        &self.filled[..usize::from(self.mode.bits())]
+    }
+
+    /// Slots of each page type that are filled at least.
+    #[inline]
+    fn least_filled(&self) -> u32 {
+        self.cursors()
+            .iter()
+            .fold(u32::MAX, |least, f| least.min(*f))
+    }
+
+    /// Whether its slot `slot` is filled, where each page type has `stripe` slots.
+    #[inline]
+    fn is_filled(&self, slot: u32, stripe: u32) -> bool {
+        slot % stripe < self.filled[(slot / stripe) as usize % MAX_PAGES]
+    }
 }
 
 /// The write buffer of a stream.
@@ -94,7 +121,7 @@ impl WriteBuffer {
             block: SuperblockId(0),
             wordline: 0,
             mode: widest,
-            filled: 0,
+            filled: [0; MAX_PAGES],
             dies_done: 0,
             number: 0,
             die_done: alloc::vec![false; layout.dies() as usize].into_boxed_slice(),
@@ -121,19 +148,36 @@ impl WriteBuffer {
         self.next = Some((block, mode, 0));
     }
 
-    /// Allocates the next slot of the open superblock.
+    /// The cell mode of the superblock that the next slot lies in.
     #[inline]
-    pub(crate) fn allocate(&mut self) -> Result<Allocated, NoSlot> {
+    pub(crate) fn mode(&self) -> Option<CellMode> {
+        match self.filling {
+            Some(index) => Some(self.ring[index].mode),
+            None => self.next.map(|(_, mode, _)| mode),
+        }
+    }
+
+    /// Allocates the next slot of the first page type of `order` that has one in the wordline being filled.
+    #[inline]
+    pub(crate) fn allocate(&mut self, order: PageOrder) -> Result<Allocated, NoSlot> {
         let index = match self.filling {
             Some(index) => index,
             None => self.open_wordline()?,
         };
         let buf = self.ring_buffer(index);
+        let stripe = self.layout.slots_per_stripe();
         let superwordline = &mut self.ring[index];
-        let in_superwordline = superwordline.filled;
-        superwordline.filled += 1;
         let bits = superwordline.mode.bits();
-        let slots_per_wordline = self.layout.slots_per_stripe() * bits as u32;
+        let has_room =
+            |page: &PageType| page.0 < bits && superwordline.filled[usize::from(page.0)] < stripe;
+        let page = order.0.iter().find(|page| has_room(page));
+        let page = page
+            .expect("a wordline that is being filled has room, and an order has every page type");
+        let cursor = &mut superwordline.filled[usize::from(page.0)];
+        let in_stripe = *cursor;
+        *cursor += 1;
+        let in_superwordline = u32::from(page.0) * stripe + in_stripe;
+        let slots_per_wordline = stripe * u32::from(bits);
         let ppa = Ppa::new(
             superwordline.block,
             superwordline.wordline as u32 * slots_per_wordline + in_superwordline,
@@ -144,16 +188,20 @@ impl WriteBuffer {
             die: None,
             parity: None,
         };
-        // In either stripe order, the last slot of a die is the last slot of the last page of its last plane.
-        let last_page = in_superwordline >= slots_per_wordline - self.layout.slots_per_stripe();
-        if last_page {
+        // All other cursors are past the slot: it was the last of its place on all page types. In either stripe order, the last
+        // slot of a die on a page type is the last slot of the page of its last plane, and lies at the same place on each.
+        if superwordline
+            .cursors()
+            .iter()
+            .all(|filled| *filled > in_stripe)
+        {
             let (at, mp_page_slot) = self.layout.mp_page_of(ppa, superwordline.mode);
             let last_of_die = mp_page_slot + 1 == self.layout.slots_per_mp_page();
             due.die = last_of_die.then_some(at.die);
-        }
-        if superwordline.filled == slots_per_wordline {
-            self.filling = None;
-            due.parity = self.layout.parity_die(superwordline.wordline);
+            if in_stripe + 1 == stripe {
+                self.filling = None;
+                due.parity = self.layout.parity_die(superwordline.wordline);
+            }
         }
         Ok(Allocated {
             ppa,
@@ -168,7 +216,7 @@ impl WriteBuffer {
         let per_wordline = |mode: CellMode| self.layout.slots_per_stripe() * u32::from(mode.bits());
         let filling = self.filling.map_or(0, |index| {
             let superwordline = &self.ring[index];
-            per_wordline(superwordline.mode) - superwordline.filled
+            per_wordline(superwordline.mode) - superwordline.cursors().iter().sum::<u32>()
         });
         let next = self.next.map_or(0, |(_, mode, wordline)| {
             let left = self.layout.geometry.wordlines_per_block - wordline;
@@ -219,7 +267,7 @@ impl WriteBuffer {
         superwordline.block = block;
         superwordline.wordline = wordline;
         superwordline.mode = mode;
-        superwordline.filled = 0;
+        superwordline.filled = [0; MAX_PAGES];
         superwordline.dies_done = 0;
         superwordline.die_done.fill(false);
         superwordline.in_use = true;
@@ -237,9 +285,10 @@ impl WriteBuffer {
             if !l.in_use || l.block != ppa.block() {
                 return None;
             }
-            let slots = self.layout.slots_per_stripe() * l.mode.bits() as u32;
+            let stripe = self.layout.slots_per_stripe();
+            let slots = stripe * l.mode.bits() as u32;
             let (wordline, in_superwordline) = (ppa.slot() / slots, ppa.slot() % slots);
-            if l.wordline as u32 != wordline || in_superwordline >= l.filled {
+            if l.wordline as u32 != wordline || !l.is_filled(in_superwordline, stripe) {
                 return None;
             }
             let die = self.layout.mp_page_of(ppa, l.mode).0.die;
@@ -252,23 +301,21 @@ impl WriteBuffer {
     pub(crate) fn open_slot(&self, ppa: Ppa) -> Option<Buf> {
         let index = self.filling?;
         let superwordline = &self.ring[index];
-        let slots = self.layout.slots_per_stripe() * superwordline.mode.bits() as u32;
+        let stripe = self.layout.slots_per_stripe();
+        let slots = stripe * superwordline.mode.bits() as u32;
         let (wordline, in_superwordline) = (ppa.slot() / slots, ppa.slot() % slots);
         if (superwordline.block, superwordline.wordline as u32) != (ppa.block(), wordline)
-            || in_superwordline >= superwordline.filled
+            || !superwordline.is_filled(in_superwordline, stripe)
         {
             return None;
         }
-        let last = PageAddr {
-            page: PageType(superwordline.mode.bits() - 1),
-            ..self.layout.mp_page_of(ppa, superwordline.mode).0
-        };
+        let (page, _) = self.layout.mp_page_of(ppa, superwordline.mode);
         let last = self.layout.slot_at(
-            last,
+            page,
             self.layout.slots_per_mp_page() - 1,
             superwordline.mode,
         );
-        let is_open = last.slot() % slots >= superwordline.filled;
+        let is_open = last.slot() % stripe >= superwordline.least_filled();
         is_open.then(|| self.ring_buffer(index).slot(in_superwordline))
     }
 
@@ -309,13 +356,10 @@ impl WriteBuffer {
     /// are.
     pub(crate) fn is_incomplete(&self, die: DieId, superwordline: u8) -> bool {
         let superwordline = &self.ring[superwordline as usize];
-        match self.part(superwordline, die).max() {
-            Some(last) => last >= superwordline.filled,
-            None => {
-                superwordline.filled
-                    < self.layout.slots_per_stripe() * superwordline.mode.bits() as u32
-            }
-        }
+        let stripe = self.layout.slots_per_stripe();
+        let last = self.part(superwordline, die).max();
+        let last = last.map_or(stripe - 1, |slot| slot % stripe);
+        superwordline.least_filled() <= last
     }
 
     /// Whether the buffer holds `wordline` of `block`: some die has not programmed its part yet.
@@ -354,10 +398,11 @@ impl WriteBuffer {
     pub(crate) fn held_at(&self, i: u32) -> Option<(Ppa, Buf)> {
         let (index, in_superwordline) = (i / self.stride, i % self.stride);
         let l = &self.ring[index as usize];
-        if !l.in_use || in_superwordline >= l.filled {
+        let stripe = self.layout.slots_per_stripe();
+        let slots = stripe * u32::from(l.mode.bits());
+        if !l.in_use || in_superwordline >= slots || !l.is_filled(in_superwordline, stripe) {
             return None;
         }
-        let slots = self.layout.slots_per_stripe() * u32::from(l.mode.bits());
         let ppa = Ppa::new(l.block, u32::from(l.wordline) * slots + in_superwordline);
         let die = self.layout.mp_page_of(ppa, l.mode).0.die;
         (!l.die_done[die.0 as usize]).then(|| (ppa, l.buffers.slot(in_superwordline)))
@@ -374,13 +419,17 @@ impl WriteBuffer {
         let is_sound = |l: &OpenSuperwordline| {
             is_there(l.block, l.mode, l.wordline)
                 && l.buffers.0 <= slot_buffers.saturating_sub(self.stride)
-                && l.filled <= WriteBuffer::superwordline_slots(g, l.mode)
+                && l.cursors()
+                    .iter()
+                    .all(|f| *f <= self.layout.slots_per_stripe())
                 && l.dies_done as usize == l.die_done.iter().filter(|done| **done).count()
         };
+        let is_filling =
+            |l: &OpenSuperwordline| l.in_use && l.least_filled() < self.layout.slots_per_stripe();
         self.ring.iter().all(is_sound)
             && self
                 .filling
-                .is_none_or(|index| self.ring.get(index).is_some_and(|l| l.in_use))
+                .is_none_or(|index| self.ring.get(index).is_some_and(is_filling))
             && self
                 .next
                 .is_none_or(|(block, mode, wordline)| is_there(block, mode, wordline))
@@ -405,10 +454,11 @@ impl WriteBuffer {
     ) -> impl Iterator<Item = (Ppa, Buf)> {
         let buf = self.ring_buffer(superwordline as usize);
         let superwordline = &self.ring[superwordline as usize];
-        let per_wordline = self.layout.slots_per_stripe() * u32::from(superwordline.mode.bits());
+        let stripe = self.layout.slots_per_stripe();
+        let per_wordline = stripe * u32::from(superwordline.mode.bits());
         let first = u32::from(superwordline.wordline) * per_wordline;
         self.part(superwordline, die)
-            .filter(|&in_superwordline| in_superwordline < superwordline.filled)
+            .filter(move |&in_superwordline| superwordline.is_filled(in_superwordline, stripe))
             .map(move |in_superwordline| {
                 (
                     Ppa::new(superwordline.block, first + in_superwordline),
@@ -486,7 +536,7 @@ record! {
         block: "superblock",
         wordline: "wordline",
         mode: "cell mode of the superblock, in bits a cell",
-        filled ["slots"]: "slots filled",
+        filled ["slots"]: "slots filled of each page type",
         dies_done ["dies"]: "dies that have programmed their part",
         number: "number in the order in which the superwordlines of the stream were begun",
         die_done: "for each die, whether it has programmed its part",

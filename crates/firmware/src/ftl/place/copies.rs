@@ -7,6 +7,7 @@ use super::buffer::NoSlot;
 use super::target::Taken;
 use super::{Placement, TakeError};
 use crate::observe::{StreamId, StreamUse};
+use crate::policy::page_type::Wish;
 use crate::shared::Shared;
 
 impl Placement {
@@ -17,6 +18,7 @@ impl Placement {
         &mut self,
         now: Ns,
         stream: StreamId,
+        wish: Option<Wish>,
         shared: &mut Shared,
     ) -> Result<Taken, TakeError> {
         if !self.rewrites.is_empty() {
@@ -26,7 +28,7 @@ impl Placement {
         if self.streams.is_full(stream) {
             return Err(TakeError::Wait(Wait::Buffer));
         }
-        let mut taken = self.streams.allocate(stream);
+        let mut taken = self.streams.allocate(stream, wish);
         if let Err(NoSlot::NeedsBlock) = taken {
             let what = self.streams.takes(stream);
             let may_open = match what {
@@ -38,7 +40,7 @@ impl Placement {
                 return Err(TakeError::Wait(Wait::Reserve));
             }
             if self.open(now, stream, shared) {
-                taken = self.streams.allocate(stream);
+                taken = self.streams.allocate(stream, wish);
             } else if let StreamUse::Promoted(mode) = what {
                 self.relocation.wanted.add(mode);
             }

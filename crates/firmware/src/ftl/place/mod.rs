@@ -12,6 +12,7 @@
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
+//! - `page_type`: how hot a page is, and where its page type matters.
 //! - `host_stream`: what takes for granted that the host has one stream.
 //! - `copies`: slots for pages that are copied because of how they are read.
 //! - `regions`: which superblocks a stream opens in each region. `region_state`: what the region of a scheme waits for.
@@ -23,6 +24,7 @@ mod copies;
 mod erases;
 mod host_stream;
 mod older;
+mod page_type;
 mod pools;
 mod power;
 mod program;
@@ -46,6 +48,7 @@ use crate::observe::{
     MOST_REGIONS, Owner, RegionId, Regions, StreamId, StreamUse, SuperblockInfo, SuperblockUse,
 };
 use crate::policy::area::{AnyArea, Areas};
+use crate::policy::page_type::{AnyPageType, Wish};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::shared::{Out, Shared};
 use assembly::BadBlocks;
@@ -73,6 +76,8 @@ pub(crate) struct Item {
     /// written or trimmed the page meanwhile.
     pub(crate) expect: Option<Ppa>,
     pub(crate) why: Why,
+    /// How hot it is: [`Placement::wish`].
+    pub(crate) wish: Option<Wish>,
 }
 
 /// Why a page is written.
@@ -194,7 +199,7 @@ impl Placement {
         config: &Config,
         map_pages: u32,
         plan: StreamPlan,
-        (area, wear): (AnyArea, AnyWear),
+        (area, wear, page_type): (AnyArea, AnyWear, AnyPageType),
         regions: &Regions,
         first: Buf,
     ) -> Placement {
@@ -211,7 +216,7 @@ impl Placement {
                 &plan,
             ),
             relocation: RelocationState::new(Pace::new(slots, wordline)),
-            streams: Streams::new(plan, first),
+            streams: Streams::new(plan, page_type, first),
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             area,
@@ -249,11 +254,12 @@ impl Placement {
         if changes_map && !table.map.has_room(1) {
             return Err(TakeError::Wait(Wait::Overlay));
         }
+        let wish = item.wish;
         let (stream, slot) = match (self.has_one_choice(item, shared), item.why) {
             (false, _) => self.take_by_target(now, item, table, shared)?,
             (true, Why::Host { has_merged }) => {
                 let stream = Placement::stream_of_write();
-                let slot = self.take_for_host(now, stream, has_merged, shared)?;
+                let slot = self.take_for_host(now, stream, has_merged, wish, shared)?;
                 (stream, slot)
             }
             (true, Why::Map) => (self.streams.of_map(), self.take_for_map(now, shared)?),
@@ -262,7 +268,7 @@ impl Placement {
                     true => self.streams.of_map(),
                     false => StreamId::MOVE,
                 };
-                self.take_for_move(now, own, shared)?
+                self.take_for_move(now, own, wish, shared)?
             }
         };
         let of_host = matches!(item.why, Why::Host { .. });
@@ -284,13 +290,14 @@ impl Placement {
         now: Ns,
         stream: StreamId,
         has_merged: bool,
+        wish: Option<Wish>,
         shared: &mut Shared,
     ) -> Result<Allocated, TakeError> {
         loop {
             if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
                 return Err(TakeError::Wait(wait));
             }
-            match self.streams.of_mut(stream).allocate() {
+            match self.streams.allocate_own(stream, wish) {
                 Ok(slot) => return Ok(slot),
                 Err(NoSlot::Full) => return Err(TakeError::Wait(Wait::Buffer)),
                 Err(NoSlot::NeedsBlock) => {}
@@ -324,12 +331,13 @@ impl Placement {
         &mut self,
         now: Ns,
         own: StreamId,
+        wish: Option<Wish>,
         shared: &mut Shared,
     ) -> Result<(StreamId, Allocated), TakeError> {
         let mut stream = own;
-        let mut taken = self.streams.allocate(stream);
+        let mut taken = self.streams.allocate(stream, wish);
         if let Err(NoSlot::NeedsBlock) = taken {
-            (stream, taken) = self.take_of_new(now, own, shared);
+            (stream, taken) = self.take_of_new(now, own, wish, shared);
         }
         match taken {
             Ok(slot) => {
@@ -350,19 +358,20 @@ impl Placement {
         &mut self,
         now: Ns,
         own: StreamId,
+        wish: Option<Wish>,
         shared: &mut Shared,
     ) -> (StreamId, Result<Allocated, NoSlot>) {
         if !self.goes_elsewhere_first(own, shared) && self.open(now, own, shared) {
-            return (own, self.streams.allocate(own));
+            return (own, self.streams.allocate(own, wish));
         }
         match self.stream_with_room() {
-            Some(other) => (other, self.streams.allocate(other)),
+            Some(other) => (other, self.streams.allocate(other, wish)),
             // A superblock of another region is opened for moved data alone. Map pages that move go along.
             None if Some(own) == self.streams.map()
                 && shared.blocks.has_regions()
                 && self.open(now, StreamId::MOVE, shared) =>
             {
-                (StreamId::MOVE, self.streams.allocate(StreamId::MOVE))
+                (StreamId::MOVE, self.streams.allocate(StreamId::MOVE, wish))
             }
             None => (own, Err(NoSlot::NeedsBlock)),
         }
@@ -390,7 +399,7 @@ impl Placement {
     #[inline]
     fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, TakeError> {
         self.map_may_write(now, shared)?;
-        let slot = self.streams.of_mut(self.streams.of_map()).allocate();
+        let slot = self.streams.allocate_own(self.streams.of_map(), None);
         slot.map_err(|_| TakeError::Wait(Wait::Buffer))
     }
 
@@ -462,7 +471,7 @@ impl Placement {
         if !self.streams.of(stream).fills_superwordline() {
             return None;
         }
-        let slot = self.streams.allocate(stream).ok()?;
+        let slot = self.streams.allocate(stream, None).ok()?;
         ports.pad(slot.buf);
         self.older.note(slot.buf, None);
         shared.counters.slots_padded += 1;

@@ -20,6 +20,7 @@ use super::target::Taken;
 use super::{Evacuation, Placement, TakeError};
 use crate::observe::{Owner, RegionId, StreamId, StreamUse, SuperblockUse, Writer};
 use crate::policy::area::{Areas, Entry};
+use crate::policy::page_type::Wish;
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
@@ -226,13 +227,14 @@ impl Placement {
         now: Ns,
         stream: StreamId,
         entry: Entry,
+        wish: Option<Wish>,
         shared: &mut Shared,
     ) -> Result<Taken, TakeError> {
         let opened = self.space.opened();
         let claims = self.relocation.claims;
         let taken = match entry.leaves_one_free() && !self.leaves_one_free() {
             true => Err(TakeError::Wait(Wait::Superblock)),
-            false => self.take_for_copy(now, stream, shared),
+            false => self.take_for_copy(now, stream, wish, shared),
         };
         // Cleaning serves copies alone: a page that is written or moved anyway has another place to go to.
         if taken.is_err() && entry != Entry::AFTER_READ {

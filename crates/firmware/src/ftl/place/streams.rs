@@ -21,10 +21,13 @@ use crate::observe::{
     ModeSet, StreamBuffer, StreamId, StreamRow, StreamUse, SuperblockInfo, Writer,
 };
 use crate::policy::DECLARE;
+use crate::policy::page_type::{AnyPageType, MOST_PLACED_STREAMS, PageOrder, PageTypes, Wish};
 
 /// Maximum number of streams of a drive: those that every drive has, that of the map, and those that schemes declare. Each
 /// has a superblock open and buffers for at least one superwordline, so drives have few; tables of streams are of this length.
 pub const MOST_STREAMS: usize = 32;
+
+const _: () = assert!(MOST_STREAMS <= MOST_PLACED_STREAMS);
 
 /// Maximum number of superblocks that may be completely filled but not completely programmed.
 pub(crate) const FILLED: usize = MOST_STREAMS * SUPERWORDLINES;
@@ -240,6 +243,8 @@ pub(crate) struct Streams {
     /// The first slot buffer of the superwordlines that the declared streams share.
     shared: Buf,
     plan: StreamPlan,
+    /// Which page types pages go to.
+    page_type: AnyPageType,
     /// The stream of the map, if that lies on flash.
     map: Option<StreamId>,
     /// The streams of wear leveling, if its scheme declares them: cold data, and pages read often that are taken along.
@@ -249,7 +254,7 @@ pub(crate) struct Streams {
 
 impl Streams {
     /// The write buffers of `plan`. Their slot buffers begin at `first`.
-    pub(crate) fn new(plan: StreamPlan, first: Buf) -> Streams {
+    pub(crate) fn new(plan: StreamPlan, page_type: AnyPageType, first: Buf) -> Streams {
         let layout = Layout::new(plan.geometry);
         let (of_own, _) = plan.superwordline_slots();
         let own = (0..u32::from(plan.with_own_superwordlines)).map(|i| {
@@ -269,6 +274,7 @@ impl Streams {
             cold: plan.that_takes(StreamUse::Cold),
             read_often: plan.that_takes(StreamUse::ReadOften),
             plan,
+            page_type,
         }
     }
 
@@ -289,13 +295,53 @@ impl Streams {
         &mut self.buffers[usize::from(stream.0)]
     }
 
-    /// Allocates the next slot of `stream`.
+    /// The scheme of axis `page_type`.
     #[inline]
-    pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, NoSlot> {
+    pub(crate) fn page_type(&self) -> &AnyPageType {
+        &self.page_type
+    }
+
+    /// The same, for a read that it is shown.
+    pub(crate) fn page_type_mut(&mut self) -> &mut AnyPageType {
+        &mut self.page_type
+    }
+
+    /// Allocates a slot of `stream` for a page with `wish`.
+    #[inline]
+    pub(crate) fn allocate(
+        &mut self,
+        stream: StreamId,
+        wish: Option<Wish>,
+    ) -> Result<Allocated, NoSlot> {
         if self.plan.is_declared(stream) {
             self.lend_superwordline(stream)?;
         }
-        self.of_mut(stream).allocate()
+        self.allocate_own(stream, wish)
+    }
+
+    /// The same of a stream that has superwordlines of its own.
+    #[inline]
+    pub(crate) fn allocate_own(
+        &mut self,
+        stream: StreamId,
+        wish: Option<Wish>,
+    ) -> Result<Allocated, NoSlot> {
+        match wish {
+            None => self.of_mut(stream).allocate(PageOrder::IN_ORDER),
+            Some(wish) => self.allocate_by_wish(stream, wish),
+        }
+    }
+
+    #[inline(never)] // Most drives place in order.
+    fn allocate_by_wish(&mut self, stream: StreamId, wish: Wish) -> Result<Allocated, NoSlot> {
+        let (buffer, at) = (
+            &mut self.buffers[usize::from(stream.0)],
+            usize::from(stream.0),
+        );
+        let mode = buffer.mode().ok_or(NoSlot::NeedsBlock)?;
+        let slot = buffer.allocate(self.page_type.order(at, wish, mode))?;
+        self.page_type.has_placed(at, wish);
+        Ok(slot)
     }
 
     /// Lends declared stream `stream` a shared superwordline if its next slot begins one.
@@ -505,6 +551,7 @@ record! {
     } not {
         shared: "of the configuration",
         plan: "of the schemes",
+        page_type: "the scheme learns anew which pages are hot; data stay where they are",
         map: "of the schemes",
         cold: "of the schemes",
         read_often: "of the schemes",

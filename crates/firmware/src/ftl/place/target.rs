@@ -198,7 +198,7 @@ impl Placement {
         }
         let mut refused = None;
         for choice in self.target(item, table, shared).into_iter().flatten() {
-            let refusal = match self.take_choice(now, &choice, item.why, shared) {
+            let refusal = match self.take_choice(now, &choice, item, shared) {
                 Ok(taken) => {
                     self.note_taken(&taken, &choice, item.why, refused, shared);
                     return Ok(taken);
@@ -219,20 +219,20 @@ impl Placement {
         &mut self,
         now: Ns,
         choice: &Choice,
-        why: Why,
+        item: &Item,
         shared: &mut Shared,
     ) -> Result<Taken, TakeError> {
-        let stream = choice.stream;
+        let (stream, wish) = (choice.stream, item.wish);
         if let Some(entry) = choice.entry {
-            return self.take_for_entry(now, stream, entry, shared);
+            return self.take_for_entry(now, stream, entry, wish, shared);
         }
-        match (self.streams.row(stream).writer(), why) {
+        match (self.streams.row(stream).writer(), item.why) {
             (Writer::Host, Why::Host { has_merged }) => {
-                let slot = self.take_for_host(now, stream, has_merged, shared)?;
+                let slot = self.take_for_host(now, stream, has_merged, wish, shared)?;
                 Ok((stream, slot))
             }
-            (Writer::Copy, _) => self.take_for_copy(now, stream, shared),
-            _ => self.take_for_move(now, stream, shared),
+            (Writer::Copy, _) => self.take_for_copy(now, stream, wish, shared),
+            _ => self.take_for_move(now, stream, wish, shared),
         }
     }
 

@@ -10,13 +10,15 @@ use super::streams::Streams;
 use super::{Erased, Item, Placement, StreamPlan, TakeError, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{
-    Drive, SLOTS, Silent, drive, drive_with, drive_with_spare, emptying, fill, geometry, setup,
+    Drive, SLOTS, Silent, drive, drive_of, drive_with, drive_with_spare, emptying, fill, geometry,
+    restarted, setup,
 };
 use crate::observe::{
-    CopyRefused, Heat, HeatConfig, Owner, PoolId, RegionId, StreamId, StreamRow, StreamUse,
+    CopyRefused, Epoch, Heat, HeatConfig, Owner, PoolId, RegionId, StreamId, StreamRow, StreamUse,
     SuperblockTable, SuperblockUse,
 };
 use crate::policy::area::{Areas, Entry};
+use crate::policy::page_type::{AnyPageType, PageOrder};
 use crate::shared::Shared;
 
 impl Placement {
@@ -24,59 +26,178 @@ impl Placement {
     pub(crate) fn begin_for_host(&mut self, slots: u32, shared: &mut Shared) -> SuperblockId {
         assert!(self.open(Ns::ZERO, StreamId::HOST, shared));
         for _ in 0..slots {
-            assert!(self.streams.allocate(StreamId::HOST).is_ok());
+            assert!(self.streams.allocate(StreamId::HOST, None).is_ok());
         }
         self.opened().expect("a superblock was opened")
     }
 }
 
+/// Three dies of two planes, with two wordlines of `mode` in a superblock.
+fn small_layout(stripe: StripeOrder, stripe_parity: bool) -> Layout {
+    Layout::new(Geometry {
+        channels: 3,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes: 2,
+        blocks_per_plane: 4,
+        wordlines_per_block: 2,
+        page_bytes: 8192,
+        slot_bytes: 4096,
+        codeword_bytes: 4096,
+        stripe,
+        stripe_parity,
+    })
+}
+
+/// The page types in an order of their own for each `i`. Seed 0 is in order.
+fn page_order(seed: u64, i: u64) -> PageOrder {
+    let mut pages = PageOrder::IN_ORDER.0;
+    let draw = Stream::new(seed).named("page order").at(i);
+    if seed > 0 {
+        for left in (1..pages.len()).rev() {
+            pages.swap(left, draw.at(left as u64).below(left as u64 + 1) as usize);
+        }
+    }
+    PageOrder(pages)
+}
+
+/// A buffer of each stripe order, with and without parity, in each mode, for each of some seeds.
+fn each_buffer(mut check: impl FnMut(u64, Layout, CellMode, WriteBuffer)) {
+    for stripe in [StripeOrder::PlaneFirst, StripeOrder::DieFirst] {
+        for (stripe_parity, mode) in [
+            (true, CellMode::Tlc),
+            (true, CellMode::Slc),
+            (false, CellMode::Qlc),
+        ] {
+            for seed in 0..12 {
+                let layout = small_layout(stripe, stripe_parity);
+                let mut buffer = WriteBuffer::new(layout, mode, Buf(0));
+                buffer.open(SuperblockId(2), mode);
+                check(seed, layout, mode, buffer);
+            }
+        }
+    }
+}
+
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
-/// incomplete until its program is due, and complete from then on.
+/// incomplete until its program is due, and complete from then on, in whatever order page types are filled.
 #[test]
 fn model_a_part_is_complete_once_its_program_is_due() {
-    for (stripe_parity, mode) in [
-        (true, CellMode::Tlc),
-        (true, CellMode::Slc),
-        (false, CellMode::Tlc),
-    ] {
-        let geometry = Geometry {
-            channels: 3,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes: 2,
-            blocks_per_plane: 4,
-            wordlines_per_block: 2,
-            page_bytes: 8192,
-            slot_bytes: 4096,
-            codeword_bytes: 4096,
-            stripe: StripeOrder::DieFirst,
-            stripe_parity,
-        };
-        let layout = Layout::new(geometry);
-        let mut buffer = WriteBuffer::new(layout, mode, Buf(0));
-        buffer.open(SuperblockId(2), mode);
+    each_buffer(|seed, layout, mode, mut buffer| {
         let dies: Vec<DieId> = (0..3).map(DieId).collect();
-        for wordline in 0..geometry.wordlines_per_block {
+        let mut filled = BTreeSet::new();
+        for wordline in 0..layout.geometry.wordlines_per_block {
             assert_eq!(buffer.superwordlines_begun(), u64::from(wordline));
             let mut complete = Vec::new();
             while complete.len() < dies.len() {
-                let slot = buffer.allocate().expect("the buffer holds three wordlines");
+                let order = page_order(seed, filled.len() as u64);
+                let slot = buffer
+                    .allocate(order)
+                    .expect("the buffer holds three wordlines");
                 assert_eq!(slot.due.wordline, wordline);
+                assert!(filled.insert(slot.ppa), "{:?} is given twice", slot.ppa);
                 complete.extend(slot.due.die);
                 complete.extend(slot.due.parity);
                 for &die in &dies {
+                    // What a program of the part would lack, and for parity that of any part.
+                    let parity = layout.parity_die(wordline) == Some(die);
+                    let slots = layout.slots_per_stripe() * u32::from(mode.bits());
+                    let of_wordline =
+                        u32::from(wordline) * slots..(u32::from(wordline) + 1) * slots;
+                    let lacks =
+                        of_wordline
+                            .map(|slot| Ppa::new(SuperblockId(2), slot))
+                            .any(|ppa| {
+                                (parity || layout.mp_page_of(ppa, mode).0.die == die)
+                                    && !filled.contains(&ppa)
+                            });
                     assert_eq!(
-                        buffer.is_incomplete(die, slot.due.superwordline),
+                        lacks,
                         !complete.contains(&die),
-                        "{die:?} of wordline {wordline} after {:?}",
+                        "seed {seed}: {die:?} after {:?}",
+                        slot.ppa
+                    );
+                    let incomplete = buffer.is_incomplete(die, slot.due.superwordline);
+                    assert_eq!(
+                        incomplete, lacks,
+                        "seed {seed}: {die:?} after {:?}",
                         slot.ppa
                     );
                 }
             }
             assert_eq!(buffer.superwordlines_begun(), u64::from(wordline) + 1);
         }
-        assert!(buffer.allocate().is_err(), "the superblock is full");
-    }
+        let order = page_order(seed, 0);
+        assert!(buffer.allocate(order).is_err(), "the superblock is full");
+    });
+}
+
+/// A slot is read from the buffer once it was given out and until its die has programmed it. A partial write may change it as
+/// long as the part of its die is incomplete. What is dumped, and what is written again after a failed program, are the same slots.
+#[test]
+fn model_a_buffer_holds_what_was_given_out_and_is_not_programmed() {
+    let (mut open, mut closed) = (0, 0);
+    each_buffer(|seed, layout, mode, mut buffer| {
+        let block = SuperblockId(2);
+        let slots = layout.slots_per_stripe() * u32::from(mode.bits());
+        let all = slots * u32::from(layout.geometry.wordlines_per_block);
+        let mut held: BTreeMap<Ppa, Buf> = BTreeMap::new();
+        let mut complete = BTreeSet::new();
+        for given in 0..all {
+            let slot = buffer
+                .allocate(page_order(seed, u64::from(given)))
+                .expect("it has room");
+            held.insert(slot.ppa, slot.buf);
+            let due = slot.due.die.into_iter().chain(slot.due.parity);
+            for die in due {
+                complete.insert((slot.due.wordline, die));
+                // Every second part is programmed at once.
+                if Stream::new(seed)
+                    .named("programmed")
+                    .at(u64::from(given))
+                    .below(2)
+                    == 0
+                {
+                    let part: Vec<_> = buffer.filled_of(die, slot.due.superwordline).collect();
+                    let of_die = |ppa: &Ppa| {
+                        let at = layout.mp_page_of(*ppa, mode).0;
+                        (at.wordline, at.die) == (slot.due.wordline, die)
+                    };
+                    let expected: Vec<_> = held
+                        .iter()
+                        .filter(|(ppa, _)| of_die(ppa))
+                        .map(|(p, b)| (*p, *b))
+                        .collect();
+                    assert_eq!(part, expected, "seed {seed}: {die:?}");
+                    buffer.done(die, slot.due.superwordline);
+                    held.retain(|ppa, _| !of_die(ppa));
+                }
+            }
+            assert_eq!(buffer.slots_left(), all - given - 1);
+            let dumped: BTreeMap<Ppa, Buf> = (0..buffer.len())
+                .filter_map(|i| buffer.held_at(i))
+                .collect();
+            assert_eq!(dumped, held, "seed {seed} after {:?}", slot.ppa);
+            for ppa in (0..all).map(|slot| Ppa::new(block, slot)) {
+                assert_eq!(
+                    buffer.holds(ppa),
+                    held.get(&ppa).copied(),
+                    "seed {seed}: {ppa:?}"
+                );
+                let at = layout.mp_page_of(ppa, mode).0;
+                let is_open = held.contains_key(&ppa)
+                    && !complete.contains(&(at.wordline, at.die))
+                    && buffer.fills_superwordline();
+                let expected = held.get(&ppa).copied().filter(|_| is_open);
+                assert_eq!(buffer.open_slot(ppa), expected, "seed {seed}: {ppa:?}");
+                *(if is_open { &mut open } else { &mut closed }) += 1;
+            }
+        }
+    });
+    assert!(
+        open > 1_000 && closed > 1_000,
+        "{open} open, {closed} closed"
+    );
 }
 
 /// The host may have a superblock the sooner the more the victim gives back; a victim whose failed block may not be
@@ -137,6 +258,7 @@ fn refuses_refresh(drive: &mut Drive) -> Option<TakeError> {
         lpn: Lpn(0),
         expect: None,
         why: Why::Copied(StreamUse::Refreshed),
+        wish: None,
     };
     match drive.lower.store.take(Ns::ZERO, &item) {
         Ok(placed) => {
@@ -223,6 +345,7 @@ fn formula_cold_data_share_the_headroom() {
             lpn: Lpn(lpn),
             expect: None,
             why: Why::Moved { owner, stays: None },
+            wish: None,
         };
         let placed = drive
             .lower
@@ -266,6 +389,7 @@ fn host_writes(drive: &mut Drive, lpn: u64) -> Result<SuperblockId, TakeError> {
         lpn: Lpn(lpn),
         expect: None,
         why: Why::Host { has_merged: false },
+        wish: None,
     };
     let placed = drive.lower.store.take(Ns::ZERO, &item)?;
     let block = placed.ppa().block();
@@ -325,6 +449,7 @@ fn formula_the_host_has_slots_in_the_buffer_of_a_declared_region() {
         lpn: Lpn(7),
         expect: None,
         why: Why::Copied(StreamUse::Region(RegionId::DECLARED)),
+        wish: None,
     };
     let placed = drive
         .lower
@@ -409,9 +534,10 @@ fn formula_what_spills_leaves_a_free_superblock() {
     ] {
         let mut drive = at_bound(free);
         let store = &mut drive.lower.store;
-        let taken = store
-            .place
-            .take_for_entry(Ns::ZERO, StreamId(2), entry, &mut store.shared);
+        let taken =
+            store
+                .place
+                .take_for_entry(Ns::ZERO, StreamId(2), entry, None, &mut store.shared);
         assert_eq!(taken.is_ok(), enters, "{free} {entry:?}");
         // The last free one was opened, or there was none.
         let opened_last = free == u32::from(enters);
@@ -437,7 +563,7 @@ fn formula_room_is_looked_for_once_and_for_pages_read_often_first() {
             for entry in entries {
                 assert!(
                     place
-                        .take_for_entry(Ns::ZERO, StreamId(2), *entry, shared)
+                        .take_for_entry(Ns::ZERO, StreamId(2), *entry, None, shared)
                         .is_err()
                 );
             }
@@ -469,7 +595,7 @@ fn formula_cold_data_of_a_declared_region_go_to_its_most_worn_superblock() {
         shared.blocks.info_mut(SuperblockId(18)).set_pe_cycles(5);
         place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
         let (_, slot) = place
-            .take_for_entry(Ns::ZERO, StreamId(2), Entry::Gc, shared)
+            .take_for_entry(Ns::ZERO, StreamId(2), Entry::Gc, None, shared)
             .expect("two are free");
         assert_eq!(
             slot.ppa.block(),
@@ -496,6 +622,7 @@ fn formula_the_scheme_is_told_what_stays() {
                 lpn,
                 expect: Some(ppa),
                 why: Why::Moved { owner, stays: None },
+                wish: None,
             };
             let placed = drive
                 .lower
@@ -536,6 +663,7 @@ fn formula_a_map_page_that_moves_finds_the_headroom() {
             owner: Owner::Gc,
             stays: None,
         },
+        wish: None,
     };
     assert!(store.table.directory.is_map(item.lpn));
     let placed = store.take(Ns::ZERO, &item).expect("there is room");
@@ -594,7 +722,9 @@ fn formula_declared_streams_share_their_superwordlines() {
         );
         assert_eq!(superwordlines.len(), own + rows.len());
     }
-    let mut streams = Streams::new(plan(ROWS), Buf(7));
+    let of = setup(CellMode::Tlc, geometry, 1);
+    let in_order = AnyPageType::new("in-order", &of, &[]).expect("the baseline");
+    let mut streams = Streams::new(plan(ROWS), in_order, Buf(7));
     let [one, other, third] = [2, 3, 4].map(StreamId);
     for (stream, block) in [(one, 3), (other, 5), (third, 6)] {
         let buffer = streams.of_mut(stream);
@@ -602,7 +732,7 @@ fn formula_declared_streams_share_their_superwordlines() {
     }
     let mut buffers = Vec::new();
     let mut fill = |streams: &mut Streams, stream| {
-        let filled: Vec<_> = core::iter::from_fn(|| streams.allocate(stream).ok()).collect();
+        let filled: Vec<_> = core::iter::from_fn(|| streams.allocate(stream, None).ok()).collect();
         buffers.extend(filled.iter().map(|slot| slot.buf.0));
         assert!(streams.is_full(stream));
         filled.len() as u32
@@ -793,7 +923,7 @@ fn model_an_open_superblock_is_closed_where_its_rest_is_no_headroom() {
         let block = place.opened().expect("a superblock was opened");
         // The host takes eight more at most: two wordlines of four slots.
         for _ in 0..s.at(0).below(9) {
-            assert!(place.streams.allocate(stream).is_ok());
+            assert!(place.streams.allocate(stream, None).is_ok());
         }
         for _ in 0..s.at(1).below(2 * u64::from(SLOTS)) {
             place.reserve_slot();
@@ -872,6 +1002,7 @@ fn formula_a_wordline_is_free_when_its_last_program_fails() {
             lpn: Lpn(1),
             expect: None,
             why: Why::Host { has_merged: false },
+            wish: None,
         };
         let placed = drive.lower.store.take(Ns::ZERO, &item);
         let programs = drive.lower.commit(placed.expect("the drive is empty"));
@@ -888,5 +1019,86 @@ fn formula_a_wordline_is_free_when_its_last_program_fails() {
             [ended(tags[0], true), ended(tags[1], ends_well)],
             [false, true]
         );
+    }
+}
+
+/// A QLC drive of `page_type=read-heat`, whose host has read every fourth page of the first `pages`, and has then written all of
+/// them `times` times. Programs end at once if they are `done`.
+fn written_by_heat(pages: u64, times: u32, done: bool) -> Drive {
+    let mode = CellMode::Qlc;
+    let of = setup(mode, geometry(24), 512);
+    let mut drive = drive_of(mode, &of, 0, ("page_type", "read-heat"));
+    let store = &mut drive.lower.store;
+    let config = HeatConfig {
+        epoch: Epoch::Never,
+        ..HeatConfig::default()
+    };
+    store.shared.heat = Heat::new(&config, of.capacity_slots);
+    for lpn in (0..pages).step_by(4) {
+        (0..9).for_each(|_| store.shared.heat.on_read(Lpn(lpn), 1));
+    }
+    for lpn in (0..times).flat_map(|_| 0..pages) {
+        let item = Item {
+            lpn: Lpn(lpn),
+            expect: None,
+            why: Why::Host { has_merged: false },
+            wish: store.place.wish(Lpn(lpn), 1, false, &store.shared),
+        };
+        let placed = store.take(Ns::ZERO, &item).expect("superblocks are free");
+        let due = store.commit(placed);
+        for (stream, program) in due.of_data().into_iter().chain(due.of_parity()) {
+            if done {
+                let buffer = store.place.streams.of_mut(stream);
+                buffer.done(program.die, program.superwordline);
+            }
+        }
+    }
+    drive
+}
+
+/// The quarter of the pages that the host reads lies on the fastest page type, and each page type has a quarter of all.
+#[test]
+fn sequence_what_is_read_lies_on_the_fastest_page_type() {
+    let drive = written_by_heat(256, 9, true);
+    let store = &drive.lower.store;
+    let mut by_page = [[0; 4]; 2];
+    for lpn in 0u64..256 {
+        let ppa = store.table.map.at(Lpn(lpn)).expect("it was written");
+        let (at, _) = store.shared.mp_page_of(ppa);
+        by_page[usize::from(lpn.is_multiple_of(4))][usize::from(at.page.0)] += 1;
+    }
+    let [cold, hot] = by_page;
+    assert_eq!(hot, [64, 0, 0, 0], "{cold:?} of the others");
+    assert!(cold[1..].iter().all(|pages| *pages == 64), "{cold:?}");
+    assert_eq!(store.audit(), Ok(()));
+}
+
+/// A dump has all four cursors: what lies in the buffer after a cut is what lay there, and the wordline is filled on.
+#[test]
+fn powerloss_a_wordline_with_four_cursors_is_filled_on() {
+    for pages in [5, 13, 22, 39] {
+        let held = |drive: &Drive| {
+            let streams = &drive.lower.store.place.streams;
+            let buffers: Vec<_> = streams.iter().collect();
+            let slots = |buffer: &&WriteBuffer| {
+                let held = (0..buffer.len()).filter_map(|i| buffer.held_at(i));
+                (held.collect::<BTreeMap<Ppa, Buf>>(), buffer.slots_left())
+            };
+            buffers.iter().map(slots).collect::<Vec<_>>()
+        };
+        let drive = written_by_heat(pages, 1, true);
+        let before = held(&drive);
+        let next = restarted(drive, written_by_heat(0, 0, true));
+        assert_eq!(held(&next), before, "{pages} pages");
+        let mut next = next;
+        let streams = &mut next.lower.store.place.streams;
+        let (mut given, left) = (BTreeSet::new(), before[0].1);
+        given.extend(before[0].0.keys().copied());
+        for _ in 0..left.min(20) {
+            let slot = streams
+                .allocate(StreamId::HOST, None)
+                .expect("the wordline has room");
+            assert!(given.insert(slot.ppa), "{:?} is given twice", slot.ppa);
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! of the read, so nothing is read again and nothing waits. A copy that finds no slot is refused, counted and
 //! forgotten. A superblock that was read as often as axis `refresh` lets it is emptied.
 
-use firstread_core::{Arena, Buf, Ns, SuperblockId, Wait};
+use firstread_core::{Arena, Buf, Lpn, Ns, SuperblockId, Wait};
 
 use super::{ASKED, Relocate};
 use crate::ftl::place::{Evacuation, Item, TakeError, Why};
@@ -115,12 +115,16 @@ impl Relocate {
             let budget = &mut lower.store.shared.counters.migrations_over_budget;
             *budget += u64::from(migrates == Some(false));
             let Some(to) = self.wants_copy(&read, is_own, migrates == Some(true)) else {
+                if is_own && lower.store.place.sees_reads() {
+                    self.move_to_faster_page(lpn, &read, lower);
+                }
                 continue;
             };
             let item = Item {
                 lpn,
                 expect: Some(ppa),
                 why: Why::Copied(to),
+                wish: lower.store.wish_of_move(lpn),
             };
             let refused = match (asked & of_slot == of_slot, to) {
                 (false, _) => Some(CopyRefused::Part),
@@ -139,6 +143,21 @@ impl Relocate {
         }
         self.reclaim(now, lower, ports);
         self.wakes()
+    }
+
+    /// Page `lpn`, which the host has read and no scheme has copied, is moved if axis `page_type` wants it on a faster page type. It
+    /// is read again for that: the move takes its turn with all others, and the reserve of cleaning is kept.
+    fn move_to_faster_page<M: Arena>(
+        &mut self,
+        lpn: Lpn,
+        read: &PageRead,
+        lower: &mut LowerLayers<M>,
+    ) {
+        let store = &mut lower.store;
+        if store.place.promotes(read) {
+            // Where the page moves already, or too many wait, its next read asks again.
+            self.again |= self.ask_move(Owner::Scheme, lpn, lower).is_ok();
+        }
     }
 
     /// The stream into which a page that was read is to be copied, if any. `is_own`: the page lies in the drive's own

@@ -101,7 +101,8 @@ pub(crate) struct Relocate {
     gc: Gc,
     cell_mode: AnyCellMode,
     refresh: AnyRefresh,
-    /// Whether a scheme may want to copy what the host has read, and whether one of axis `cell_mode` or `refresh` may.
+    /// Whether a scheme may want to copy what the host has read, and whether one of axis `cell_mode`, `refresh` or
+    /// `page_type` may.
     copies: bool,
     sees_every_read: bool,
     /// Senses of a superblock from which it is emptied and rewritten.
@@ -118,18 +119,20 @@ pub(crate) struct Relocate {
 }
 
 impl Relocate {
-    /// For a drive of `config`.
+    /// For a drive of `config`. `promotes`: axis `page_type` is shown what the host reads.
     pub(crate) fn new(
         config: &Config,
         victim: AnyGcVictim,
         cell_mode: AnyCellMode,
         refresh: AnyRefresh,
         has_regions: bool,
+        promotes: bool,
     ) -> Relocate {
         let window = Relocate::window(&config.geometry);
         let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
         let modes = cell_mode.streams().iter().filter_map(|row| row.mode());
-        let sees_every_read = !(cell_mode.streams().is_empty() && refresh.streams().is_empty());
+        let copies = !(cell_mode.streams().is_empty() && refresh.streams().is_empty());
+        let sees_every_read = copies || promotes;
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
             for_room: None,

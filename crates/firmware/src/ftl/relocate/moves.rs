@@ -265,6 +265,7 @@ impl Relocate {
             lpn: moved.lpn,
             expect: Some(moved.from),
             why: Why::Moved { owner, stays },
+            wish: store.wish_of_move(moved.lpn),
         };
         let placed = store.take(now, &item);
         self.lacks_headroom |= matches!(placed, Err(TakeError::Wait(Wait::Superblock)));

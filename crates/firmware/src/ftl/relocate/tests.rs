@@ -244,6 +244,7 @@ fn formula_the_oldest_superblock_is_emptied_for_room_when_the_host_does_not_wait
         lpn: Lpn(3),
         expect: None,
         why: Why::Copied(StreamUse::Region(RegionId::DECLARED)),
+        wish: None,
     };
     assert!(store.take(Ns::ZERO, &item).is_err(), "none is free");
     drive.relocate.make_room(&mut drive.lower);

@@ -11,6 +11,8 @@ pub struct HeatConfig {
     pub write_bits: u8,
     /// When all counters are halved.
     pub epoch: Epoch,
+    /// Whether writes bring the end of an epoch nearer. If not, it is reached by reads alone.
+    pub epoch_counts_writes: bool,
     /// Whether a write sets the reads of its unit to zero.
     pub reset_on_update: bool,
     /// Whether each page is shown the heat of another one: the control of every scheme that asks for heat.
@@ -22,15 +24,21 @@ pub struct HeatConfig {
 }
 
 /// The time between two halvings, in accesses of the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Epoch {
-    /// As many accesses as there are counters: where all units are read alike, once each.
-    #[default]
-    Counters,
+    /// So many accesses for each counter: where all units are accessed alike, so often each.
+    Counters(u32),
     /// So many accesses, one at least.
     Accesses(u64),
     /// Counters are never halved.
     Never,
+}
+
+impl Default for Epoch {
+    /// As many accesses as there are counters.
+    fn default() -> Epoch {
+        Epoch::Counters(1)
+    }
 }
 
 /// Most memory by default (bytes).
@@ -43,7 +51,8 @@ impl Default for HeatConfig {
             unit_slots: 1,
             read_bits: 4,
             write_bits: 4,
-            epoch: Epoch::Counters,
+            epoch: Epoch::default(),
+            epoch_counts_writes: true,
             reset_on_update: false,
             shuffle: false,
             most_bytes: MOST_HEAT_BYTES,

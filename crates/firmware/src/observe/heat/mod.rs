@@ -2,7 +2,8 @@
 //!
 //! A unit of one or more slots has two saturating counters in a byte (`counters`). After every epoch of accesses all
 //! counters are halved. A cache line of them is halved when it is touched (`lines`), and [`Heat::of`] halves what it
-//! shows, so what is shown is what it would be had all been halved at once. `flat` has a counter for every unit. Where
+//! shows, so what is shown is what it would be had all been halved at once. An epoch may count reads alone: on a load that
+//! writes much, one that counts writes too ends before the reads of a page have added up. `flat` has a counter for every unit. Where
 //! that takes more memory than allowed, `bounded` keeps the units that were accessed lately and often. Accesses are
 //! counted several at a time (`accesses`); those that are not counted yet are shown all the same.
 //!
@@ -44,6 +45,7 @@ struct Observer {
     /// Epochs so far, from 1.
     epoch: u32,
     epoch_accesses: u64,
+    epoch_counts_writes: bool,
     /// Accesses that are left of this epoch.
     accesses_left: u64,
     shuffled: Option<Shuffled>,
@@ -69,8 +71,10 @@ impl Heat {
             false => Table::Bounded(Bounded::new(units, config.most_bytes)),
         };
         let epoch_accesses = match (config.epoch, &table) {
-            (Epoch::Counters, Table::Flat(_)) => units,
-            (Epoch::Counters, Table::Bounded(table)) => table.units().min(units),
+            (Epoch::Counters(each), Table::Flat(_)) => units * u64::from(each),
+            (Epoch::Counters(each), Table::Bounded(table)) => {
+                table.units().min(units) * u64::from(each)
+            }
             (Epoch::Accesses(accesses), _) => accesses,
             (Epoch::Never, _) => u64::MAX,
         };
@@ -88,6 +92,7 @@ impl Heat {
             unit_shift: config.unit_slots.ilog2(),
             epoch: 1,
             epoch_accesses,
+            epoch_counts_writes: config.epoch_counts_writes,
             accesses_left: epoch_accesses,
             shuffled: config.shuffle.then(|| Shuffled::new(units, config.seed)),
         }))
@@ -141,6 +146,15 @@ impl Heat {
         }
     }
 
+    /// The mean heat of the units that the `slots` pages from `first` on lie in.
+    #[inline]
+    pub fn mean(&self, first: Lpn, slots: u32) -> PageHeat {
+        match &self.0 {
+            Some(observer) if slots > 1 => observer.mean(first.0, slots),
+            _ => self.of(first),
+        }
+    }
+
     /// Memory that heat of `config` takes on a drive of `capacity_slots` once all of it was touched (bytes).
     pub fn bytes_for(config: &HeatConfig, capacity_slots: u64) -> u64 {
         let units = config.units(capacity_slots);
@@ -186,7 +200,8 @@ impl Observer {
         if let Some(shuffled) = &mut self.shuffled {
             shuffled.accessed(unit);
         }
-        self.accesses_left -= 1;
+        let is_counted = self.epoch_counts_writes | !access.writes();
+        self.accesses_left -= u64::from(is_counted);
         if self.accesses.push(access) | (self.accesses_left == 0) {
             self.count();
         }
@@ -215,6 +230,22 @@ impl Observer {
             self.epoch = 1;
         }
         self.epoch += 1;
+    }
+
+    fn mean(&self, first: u64, slots: u32) -> PageHeat {
+        let last = (first + u64::from(slots) - 1) >> self.unit_shift;
+        let (mut reads, mut writes, mut units) = (0, 0, 0);
+        for unit in first >> self.unit_shift..=last {
+            let heat = self.of(unit);
+            reads += u32::from(heat.reads);
+            writes += u32::from(heat.writes);
+            units += 1;
+        }
+        let mean = |sum: u32| ((sum + units / 2) / units) as u8;
+        PageHeat {
+            reads: mean(reads),
+            writes: mean(writes),
+        }
     }
 
     #[inline]

@@ -25,7 +25,7 @@ impl Model {
         Model {
             config,
             epoch_accesses: match config.epoch {
-                Epoch::Counters => units,
+                Epoch::Counters(each) => units * u64::from(each),
                 Epoch::Accesses(accesses) => accesses,
                 Epoch::Never => u64::MAX,
             },
@@ -46,8 +46,9 @@ impl Model {
             } else {
                 *read = (*read + 1).min((1 << self.config.read_bits) - 1);
             }
-            self.accesses += 1;
-            if self.accesses.is_multiple_of(self.epoch_accesses) {
+            let is_counted = !writes || self.config.epoch_counts_writes;
+            self.accesses += u64::from(is_counted);
+            if is_counted && self.accesses.is_multiple_of(self.epoch_accesses) {
                 self.heat
                     .iter_mut()
                     .for_each(|(r, w)| (*r, *w) = (*r / 2, *w / 2));
@@ -91,9 +92,10 @@ fn model_counters_are_halved_as_if_all_at_once() {
             write_bits: 1 + below(u64::from(8 - read_bits)) as u8,
             epoch: match below(8) {
                 0 => Epoch::Never,
-                1 => Epoch::Counters,
+                1 => Epoch::Counters(1 + below(4) as u32),
                 _ => Epoch::Accesses(1 + below(400)),
             },
+            epoch_counts_writes: below(3) > 0,
             reset_on_update: below(2) == 0,
             ..config()
         };
@@ -420,14 +422,14 @@ fn nanoseconds_of_an_access() {
     for (name, slots, epoch) in [
         ("off", 0, Epoch::Never),
         ("flat, 1 M units, never halved", 1 << 20, Epoch::Never),
-        ("flat, 1 M units", 1 << 20, Epoch::Counters),
-        ("flat, 200 M units", 200 << 20, Epoch::Counters),
+        ("flat, 1 M units", 1 << 20, Epoch::Counters(1)),
+        ("flat, 200 M units", 200 << 20, Epoch::Counters(1)),
         (
             "flat, 200 M units, halved at every touch",
             200 << 20,
             Epoch::Accesses(10_000),
         ),
-        ("bounded, 3.75 G units", 3_750_000_000, Epoch::Counters),
+        ("bounded, 3.75 G units", 3_750_000_000, Epoch::Counters(1)),
         (
             "bounded, halved at every touch",
             3_750_000_000,
