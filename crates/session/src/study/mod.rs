@@ -44,7 +44,7 @@ macro_rules! studies {
     };
 }
 
-studies!["ct-qlc", "pr2-ar2", "raro", "dwr"];
+studies!["ct-qlc", "pr2-ar2", "raro", "dwr", "ibm"];
 
 /// A study of one's own to begin with: commented, and runs as it is.
 pub const NEW: &str = include_str!("new.toml");
