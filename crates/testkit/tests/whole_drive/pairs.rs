@@ -134,7 +134,7 @@ fn pair_of(words: &[&str]) -> Vec<&'static str> {
 /// Pairs in which a write waited for up to seven seconds, each with the seed with which it did.
 #[test]
 fn formula_no_write_waits_long_where_two_schemes_move_data() {
-    let some: [(u64, &[&str]); 8] = [
+    let some: [(u64, &[&str]); 10] = [
         (1, &["schemes.wear", "schemes.area"]),
         (1, &["schemes.area", "refresh=read-count"]),
         (1, &["area=differential-fixed", "refresh=hot"]),
@@ -147,6 +147,9 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
         (3, &["refresh=read-count", "gc_victim=d-choices"]),
         // A refresh began while the host waited for a superblock.
         (3, &["area=differential", "refresh=read-count"]),
+        // Wear leveling began where cleaning had ended, in the last eighth of the host's superblock.
+        (1, &["schemes.wear=progressive", "gc_victim=d-choices"]),
+        (3, &["schemes.wear=static", "area=differential"]),
     ];
     let some = some.map(|(seed, words)| (seed, pair_of(words)));
     are_paced(some.iter().map(|(seed, pair)| (*seed, pair)), 60_000);

@@ -183,21 +183,21 @@ impl Placement {
         }
     }
 
-    /// Whether superblock `block` may be emptied for `owner` now, so that the host keeps its pace: one of a declared region, and for
-    /// refresh any. These give back what they take, but their moves come before those that make the host's next superblock. Wear leveling
-    /// outside declared regions does not wait: where it did, too little was leveled. Where `is_urgent` is set a superblock waits no
-    /// longer than for the garbage collection that makes the host's next one, because reads go on meanwhile and data would be lost.
+    /// Whether superblock `block` may be emptied for `owner` now, so that the host keeps its pace. For wear leveling and refresh it gives
+    /// back what it takes, but its moves come before those that make the host's next superblock. Where `has_time` is set it waits no
+    /// longer than for the garbage collection that makes that superblock: for wear leveling, because its moves are planned or early, and
+    /// for a refresh that is overdue, because reads go on meanwhile and data would be lost.
     pub(crate) fn may_empty(
         &mut self,
         block: SuperblockId,
         owner: Owner,
-        is_urgent: bool,
+        has_time: bool,
         shared: &Shared,
     ) -> bool {
         let region = shared.blocks.region_of(block);
-        let asks = region != RegionId::MAIN || owner == Owner::Refresh;
+        let asks = region != RegionId::MAIN || matches!(owner, Owner::Refresh | Owner::Wear);
         let host_waits = self.relocation.host_waits.has(Wait::Superblock);
-        if !asks || is_urgent && !host_waits {
+        if !asks || has_time && !host_waits {
             return true;
         }
         let leaves = match self.keeps(region) {

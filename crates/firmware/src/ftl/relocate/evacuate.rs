@@ -231,8 +231,8 @@ impl Relocate {
             let (place, shared) = (&mut lower.store.place, &lower.store.shared);
             let info = shared.blocks.info(asked.block);
             let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
-            let is_urgent = asked.owner == Owner::Refresh && self.is_overdue(info);
-            if has_stayed && !place.may_empty(asked.block, asked.owner, is_urgent, shared) {
+            let has_time = asked.owner == Owner::Refresh && self.is_overdue(info);
+            if has_stayed && !place.may_empty(asked.block, asked.owner, has_time, shared) {
                 i += 1;
                 continue;
             }

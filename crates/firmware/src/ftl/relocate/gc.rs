@@ -59,6 +59,7 @@ impl Relocate {
         if core::mem::take(&mut store.place.relocation.plan_anew) {
             self.gc.planned_count = 0;
         }
+        self.look_at_host(store);
         store.place.relocation.pace.update();
         let Some(moves) = self.moves_until_free(store) else {
             return store.place.relocation.pace.rest();
@@ -70,6 +71,14 @@ impl Relocate {
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
         let over = left.saturating_sub(ahead).max(left / 4).max(1);
         place.relocation.pace.spread(moves, over);
+    }
+
+    /// Wear leveling is planned when the host opens a superblock.
+    fn look_at_host<M>(&mut self, store: &FlashStore<M>) {
+        let is_own = |cold: &Cold| store.shared.blocks.region_of(cold.block) == RegionId::MAIN;
+        let waits = self.gc.cold.as_ref().is_some_and(is_own);
+        let (since, _) = store.place.relocation.written_before[1];
+        self.gc.leveling.host_opened(since, waits);
     }
 
     /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
@@ -90,7 +99,9 @@ impl Relocate {
         }
         // What stays in its region takes nothing of the drive's own one.
         let open = i64::from(place.left_for_cleaning() + place.stay_of_emptying(shared));
-        let mut moves = 0;
+        // Wear leveling that is planned takes no superblock: it gives back the one that it empties.
+        let mut moves = self.gc.leveling.moves_to_come();
+        free += i64::from(self.gc.leveling.planned_left());
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
         let mut next = place.relocation.emptying.map(|current| {
@@ -206,8 +217,10 @@ impl Relocate {
     }
 
     /// The superblock to be wear-leveled next. Wear leveling gives back what it takes, so it needs no more headroom than
-    /// cleaning. But it can wait. One that may not be emptied yet is asked for again, because the scheme has counted it as moved.
+    /// cleaning. But it can wait. One that may not be emptied yet is asked for again, because the scheme has counted it as moved: its
+    /// moves are planned when the host opens its next superblock.
     pub(super) fn choose_cold<M>(&mut self, store: &mut FlashStore<M>) -> Option<SuperblockId> {
+        self.look_at_host(store);
         while (self.gc.cold.is_some() || self.gc.worn_region().is_some())
             && !store.place.relocation.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.shared)
@@ -227,10 +240,18 @@ impl Relocate {
             };
             let Some(block) = chosen else { continue };
             let (place, shared) = (&mut store.place, &store.shared);
-            if place.may_empty(block, Owner::Wear, false, shared) {
+            let is_own = shared.blocks.region_of(block) == RegionId::MAIN;
+            let (left, superblock) = (place.left_for_host(), place.space.largest_slots);
+            let has_time = is_own && self.gc.leveling.has_time(left, superblock);
+            let may = place.may_empty(block, Owner::Wear, has_time, shared);
+            let info = shared.blocks.info(block);
+            if is_own {
+                self.gc.leveling.asked(info.valid_slots, may);
+            }
+            if may {
                 return chosen;
             }
-            let opened = shared.blocks.info(block).opened;
+            let opened = info.opened;
             self.gc.cold = Some(Cold { block, opened });
             return None;
         }

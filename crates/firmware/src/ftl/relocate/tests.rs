@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use firstread_core::{CellMode, Lpn, Ns, Ppa, Stream, SuperblockId, Wait};
 
-use super::victims::{Cold, Gc, MOST_PLANNED};
+use super::victims::{Cold, Gc, Leveling, MOST_PLANNED, REMEMBERED};
 use super::{Busy, PAGES};
 use crate::format::{Cursor, Record as _};
 use crate::ftl::place::{Item, Why};
@@ -523,4 +523,74 @@ fn sequence_wear_leveling_of_a_declared_region_waits_for_the_host() {
     }
     let found = drive.relocate.choose_cold(&mut drive.lower.store);
     assert_eq!((found, drive.relocate.gc.cold), (Some(block), None));
+}
+
+/// Wear leveling of the drive's own region does not begin near the end of the host's superblock: its moves are planned when the host
+/// opens the next one, and then it begins. The moves of one stay planned for some time.
+#[test]
+fn sequence_wear_leveling_is_planned_with_the_superblock_of_the_host() {
+    const VALID: u32 = 40;
+    let mut drive = filled(12, 2, VALID);
+    let without = moves_due(&mut drive);
+    let block = SuperblockId(2);
+    let opened = drive.lower.store.shared.blocks.info(block).opened;
+    let cold = Some(Cold { block, opened });
+    drive.relocate.gc.cold = cold;
+    for _ in 0..3 {
+        let found = drive.relocate.choose_cold(&mut drive.lower.store);
+        assert_eq!((found, drive.relocate.gc.cold), (None, cold));
+    }
+    assert_eq!(moves_due(&mut drive), without, "not planned");
+    drive.lower.store.place.relocation.written_before[1] = (1, 0);
+    assert_eq!(moves_due(&mut drive), without + VALID, "planned");
+    let found = drive.relocate.choose_cold(&mut drive.lower.store);
+    assert_eq!((found, drive.relocate.gc.cold), (Some(block), None));
+    assert_eq!(moves_due(&mut drive), without, "begun");
+    // A second one was not planned.
+    drive.relocate.gc.cold = cold;
+    assert_eq!(drive.relocate.choose_cold(&mut drive.lower.store), None);
+    drive.relocate.gc.cold = None;
+    for superblock in 0..=REMEMBERED {
+        let written = &mut drive.lower.store.place.relocation.written_before[1];
+        written.0 += 1;
+        let planned = u32::from(superblock < REMEMBERED) * VALID;
+        assert_eq!(moves_due(&mut drive), without + planned, "{superblock}");
+    }
+    // While the host has half of its superblock before it, there is time for what is not planned.
+    let mut drive = filled(12, 3, VALID);
+    let store = &mut drive.lower.store;
+    store.place.begin_for_host(1, &mut store.shared);
+    drive.relocate.gc.cold = cold;
+    let found = drive.relocate.choose_cold(&mut drive.lower.store);
+    assert_eq!(found, Some(block));
+}
+
+/// As many superblocks are planned as were leveled, and one fewer each time that not so many were for long.
+#[test]
+fn formula_wear_leveling_is_planned_as_it_was_before() {
+    let mut leveling = Leveling::default();
+    for (left, has_time) in [(0, false), (31, false), (32, true), (64, true)] {
+        assert_eq!(leveling.has_time(left, 64), has_time, "{left}");
+    }
+    (0..3).for_each(|_| leveling.asked(10, true));
+    leveling.host_opened(1, false);
+    leveling.host_opened(1, true);
+    assert_eq!((leveling.planned_left(), leveling.moves_to_come()), (3, 30));
+    leveling.asked(7, true);
+    leveling.asked(7, false);
+    assert_eq!((leveling.planned_left(), leveling.moves_to_come()), (2, 14));
+    assert!(leveling.has_time(0, 64));
+    // One waits beside those that were leveled.
+    (0..2).for_each(|_| leveling.asked(7, true));
+    assert!(!leveling.has_time(0, 64));
+    leveling.host_opened(2, true);
+    assert_eq!(leveling.planned_left(), 4);
+    let planned = (3..).map(|opened| {
+        leveling.host_opened(opened, false);
+        leveling.planned_left()
+    });
+    let planned: Vec<u32> = planned.take(4 * REMEMBERED as usize + 3).collect();
+    let fewer = |n: usize| 4 - (n as u32 + 1).div_euclid(REMEMBERED).min(4);
+    let expected: Vec<u32> = (0..planned.len()).map(fewer).collect();
+    assert_eq!(planned, expected);
 }

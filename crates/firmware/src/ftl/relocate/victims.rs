@@ -23,6 +23,8 @@ pub(crate) struct Gc {
     pub(super) consider_wear: [bool; MOST_REGIONS],
     /// The superblock that wear leveling has chosen and that may not be emptied yet.
     pub(super) cold: Option<Cold>,
+    /// How much wear leveling there is while the host fills a superblock.
+    pub(super) leveling: Leveling,
 }
 
 /// A superblock of cold data that waits to be emptied.
@@ -31,6 +33,64 @@ pub(super) struct Cold {
     pub(super) block: SuperblockId,
     /// Number of its opening.
     pub(super) opened: u64,
+}
+
+/// Host superblocks after which one superblock fewer is planned, if fewer than planned were leveled during each of them.
+pub(super) const REMEMBERED: u32 = 16;
+
+/// Superblocks outside declared regions that are wear-leveled while the host fills one. Cleaning spreads its moves over the whole
+/// superblock of the host. Those of wear leveling would come on top of them, so they are planned as well: as many superblocks as
+/// were leveled, or waited, while the host filled one. Leveling is rarer than cleaning, so a plan that was not used stays for some time.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Leveling {
+    /// Slots written when the host opened its superblock.
+    since: u64,
+    /// Superblocks whose moves are planned.
+    planned: u32,
+    begun: u32,
+    /// Host superblocks until one superblock fewer is planned.
+    remembered: u32,
+    /// Valid slots of the superblock that was leveled last, or that waits.
+    slots: u32,
+}
+
+impl Leveling {
+    /// The host has opened a superblock, when it had written `since` slots, if that is another one than before. `waits`: a
+    /// superblock waits to be leveled.
+    pub(super) fn host_opened(&mut self, since: u64, waits: bool) {
+        if since == self.since {
+            return;
+        }
+        let asked = self.begun + u32::from(waits);
+        self.remembered = self.remembered.saturating_sub(1);
+        if asked >= self.planned || self.remembered == 0 {
+            self.planned = asked.max(self.planned.saturating_sub(1));
+            self.remembered = REMEMBERED;
+        }
+        (self.since, self.begun) = (since, 0);
+    }
+
+    /// Superblocks that are planned and not begun.
+    pub(super) fn planned_left(&self) -> u32 {
+        self.planned.saturating_sub(self.begun)
+    }
+
+    /// Whether one more may begin, where the host has `left` slots of its `superblock` slots left: it is planned, or its moves are
+    /// spread over half of the superblock at least.
+    pub(super) fn has_time(&self, left: u32, superblock: u64) -> bool {
+        self.planned_left() > 0 || 2 * u64::from(left) >= superblock
+    }
+
+    /// Moves of the superblocks that are planned and not begun.
+    pub(super) fn moves_to_come(&self) -> i64 {
+        i64::from(self.planned_left()) * i64::from(self.slots)
+    }
+
+    /// A superblock with `slots` valid slots is to be leveled, which begins or waits.
+    pub(super) fn asked(&mut self, slots: u32, begins: bool) {
+        self.slots = slots;
+        self.begun += u32::from(begins);
+    }
 }
 
 impl Gc {
@@ -42,6 +102,7 @@ impl Gc {
             planned_count: 0,
             consider_wear: [false; MOST_REGIONS],
             cold: None,
+            leveling: Leveling::default(),
         }
     }
 
@@ -86,5 +147,6 @@ record! {
     } not {
         victim: "of the schemes",
         cold: "wear leveling chooses again",
+        leveling: "learned anew while the host fills a superblock",
     }
 }
