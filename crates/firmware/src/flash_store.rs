@@ -7,9 +7,10 @@
 use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, PageAddr, Ppa, Priority, SuperblockId};
 
 use crate::ftl::map::Table;
-use crate::ftl::place::{DieErased, Erased, Item, Placed, Placement, Program, Programs, TakeError};
+use crate::ftl::place::{
+    DieErased, Erased, Item, Placed, Placement, Program, Programs, TakeError, Wish,
+};
 use crate::observe::{Owner, StreamId};
-use crate::policy::page_type::Wish;
 use crate::read::Read;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};

@@ -44,6 +44,8 @@ pub mod life;
 mod matrix;
 pub mod mqsim;
 mod names;
+pub mod page_speed;
+
 mod parallel;
 mod program;
 pub mod results;

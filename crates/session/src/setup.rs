@@ -19,7 +19,7 @@ use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::mqsim;
 use crate::names::Unknown;
-use crate::results::page_types;
+use crate::page_speed;
 use crate::retry_table;
 use crate::worn;
 
@@ -208,7 +208,7 @@ impl Setup {
         if is_divided && is_zipf && self.burn_in.is_some() {
             notes.push(APPROXIMATE.to_owned());
         }
-        notes.extend(page_types::note(self));
+        notes.extend(page_speed::note(&self.profile));
         notes
     }
 

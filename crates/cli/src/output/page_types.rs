@@ -1,6 +1,7 @@
 //! Reads by page type: shown for drives whose scheme chooses page types, and beside them.
 
-use firstread_session::results::page_types::{OfPageType, are_chosen, of_page_types};
+use firstread_session::page_speed::are_chosen;
+use firstread_session::results::page_types::{OfPageType, of_page_types};
 use firstread_session::{Outcome, Setup};
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +56,7 @@ pub struct OfPageTypes {
 /// Those of the run of `setup`.
 pub fn of_run(setup: &Setup, outcome: &Outcome) -> OfPageTypes {
     OfPageTypes {
-        are_chosen: are_chosen(setup),
+        are_chosen: are_chosen(&setup.profile),
         rows: of_page_types(setup, outcome).iter().map(cells).collect(),
     }
 }

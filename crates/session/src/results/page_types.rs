@@ -2,10 +2,10 @@
 //! mean: `docs/firmware/page-types.md`.
 
 use firstread_core::CellMode;
-use firstread_core::params::Role;
 use firstread_firmware::observe::page_type_bin;
 use serde_json::{Value, json};
 
+use crate::page_speed::by_speed;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
@@ -38,20 +38,6 @@ pub struct OfPageType {
     pub retries_mean: Option<f64>,
 }
 
-/// The page types of `mode` of the chip, the fastest first, with `tR` of each (ns). Those that are as fast are in the order of
-/// their bits.
-fn by_speed(setup: &Setup, mode: CellMode) -> Vec<(u8, u64)> {
-    let Some(profile) = setup.profile.chip.mode(mode) else {
-        return Vec::new();
-    };
-    let pages = 0..profile.pages.len();
-    let mut pages: Vec<(u8, u64)> = pages
-        .map(|page| (page as u8, profile.read_ns(page)))
-        .collect();
-    pages.sort_by_key(|&(page, ns)| (ns, page));
-    pages
-}
-
 /// The page types of the drive's own mode, the fastest first, and of every other mode that the host read pages of.
 pub fn of_page_types(setup: &Setup, outcome: &Outcome) -> Vec<OfPageType> {
     let c = &outcome.stats.counters;
@@ -76,7 +62,7 @@ pub fn of_page_types(setup: &Setup, outcome: &Outcome) -> Vec<OfPageType> {
         }
     };
     let of_mode = |mode: CellMode| {
-        let named = by_speed(setup, mode).into_iter().zip(NAMES);
+        let named = by_speed(&setup.profile, mode).into_iter().zip(NAMES);
         let rows: Vec<OfPageType> = named
             .map(|((page, sense_ns), name)| row(mode, name, page, sense_ns))
             .collect();
@@ -89,31 +75,6 @@ pub fn of_page_types(setup: &Setup, outcome: &Outcome) -> Vec<OfPageType> {
     let own = setup.profile.mode;
     let others = CellMode::ALL.into_iter().filter(|mode| *mode != own);
     [own].into_iter().chain(others).flat_map(of_mode).collect()
-}
-
-/// Whether a scheme of the drive chooses page types.
-pub fn are_chosen(setup: &Setup) -> bool {
-    let choice = setup.profile.scheme("page_type");
-    choice.is_some_and(|choice| choice.scheme.role != Role::Baseline)
-}
-
-/// What the drive's scheme of axis `page_type` cannot do: all page types of its chip take as long to read.
-pub fn note(setup: &Setup) -> Option<String> {
-    let choice = setup
-        .profile
-        .scheme("page_type")
-        .filter(|_| are_chosen(setup))?;
-    let pages = by_speed(setup, setup.profile.mode);
-    let (fastest, slowest) = (pages.first()?.1, pages.last()?.1);
-    (fastest == slowest).then(|| {
-        format!(
-            "page_type={}: every page type of chip `{}` takes {} us to read in {} mode, so which of them a page has saves nothing",
-            choice.scheme.name,
-            setup.profile.chip.name,
-            fastest as f64 / 1e3,
-            setup.profile.mode.name(),
-        )
-    })
 }
 
 /// A row a page type.

@@ -48,7 +48,8 @@ use crate::observe::{
     MOST_REGIONS, Owner, RegionId, Regions, StreamId, StreamUse, SuperblockInfo, SuperblockUse,
 };
 use crate::policy::area::{AnyArea, Areas};
-use crate::policy::page_type::{AnyPageType, Wish};
+use crate::policy::page_type::AnyPageType;
+pub(crate) use crate::policy::page_type::Wish;
 use crate::policy::wear::{AnyWear, Wear};
 use crate::shared::{Out, Shared};
 use assembly::BadBlocks;
