@@ -60,7 +60,11 @@ impl SectionId {
 
     /// Version of its fields.
     pub(crate) const fn version(self) -> u16 {
-        1
+        match self {
+            // A cursor and counters for each page type.
+            SectionId::Placement | SectionId::Counters => 2,
+            _ => 1,
+        }
     }
 
     /// Whether data would be lost without it, so that no mount goes on without it. The drive learns or counts the others

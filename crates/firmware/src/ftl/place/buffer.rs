@@ -2,8 +2,8 @@
 //! die's part is programmed as soon as it is complete, all pages of the wordline at once. A wordline over
 //! all dies is a *superwordline*. Its slots come page type after page type, and each page type has a cursor of its own: a page
 //! takes the next slot of one of them. Slots are filled in ascending order within a page type, and in any order among page
-//! types. So the part of a die is complete once the cursor that is furthest behind has passed it. The streams of every drive have slot buffers for superwordlines of their own; those
-//! that schemes declare share some (`streams`).
+//! types. So the part of a die is complete once the cursor that is furthest behind has passed it. The streams of every drive
+//! have slot buffers for superwordlines of their own; those that schemes declare share some (`streams`).
 //!
 //! `host/durable.rs` says when data in the buffer are safe from power loss.
 
