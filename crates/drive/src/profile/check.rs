@@ -330,6 +330,10 @@ fn hot(drive: &DriveProfile) -> Result<(), Wrong> {
         if !choice.scheme.params.iter().any(|param| param.key == "hot") {
             continue;
         }
+        // What `page_type` calls hot is promoted, and nothing is where that is off.
+        if choice.values().find("promote") == Some(0) {
+            continue;
+        }
         let hot = choice.values().get("hot");
         if hot > most {
             let message = format!(
@@ -877,6 +881,12 @@ mod tests {
         }
         let none = ["cell_mode.lost=0 permille", few[0], few[1], oracle];
         assert!(loaded(&none).is_ok());
+        // Nothing is promoted for its page type, so it does not matter from which heat on.
+        let by_heat = ["schemes.page_type=read-heat", "heat.read_bits=3"];
+        assert_eq!(loaded(&by_heat).map(drop), Ok(()));
+        let promoted = [by_heat[0], by_heat[1], "page_type.promote=1 pages"];
+        let text = loaded(&promoted).map(drop).unwrap_err();
+        assert!(text.contains("page_type.hot: is 8"), "{text}");
     }
 
     /// Thresholds of `refresh` that no page reaches, or in an order that makes none of them count, are refused; so are

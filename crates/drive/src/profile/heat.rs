@@ -149,6 +149,7 @@ impl HeatProfile {
             let times = k.whole("epoch_times", ONE, 1, 1024) as u32;
             match &mut profile.epoch {
                 Epoch::Counters(each) => *each = times,
+                _ if times == 1 => {}
                 _ => k.note(
                     "epoch_times",
                     "multiplies the number of counters, and `heat.epoch` is not 0".into(),

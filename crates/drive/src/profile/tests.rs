@@ -487,7 +487,11 @@ fn sequence_what_is_printed_reads_back() {
     }
     use firstread_firmware::policy::AXES;
     for (name, _) in DRIVES {
-        let changes = set(&["chip.retention.late.onset=2h", "ecc.setup=1us"]);
+        let changes = set(&[
+            "chip.retention.late.onset=2h",
+            "ecc.setup=1us",
+            "heat.epoch=5000",
+        ]);
         let first = load_drive(&Library::new(), name, &changes, AXES).unwrap();
         let replay: Vec<Override> = first
             .resolved
