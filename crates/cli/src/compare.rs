@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use firstread_core::params::Role;
+use firstread_core::params::{Need, Role};
 use firstread_drive::stats::Percentile;
 use firstread_session::results::TAIL;
 use firstread_session::{
@@ -465,6 +465,10 @@ fn what_they_are(results: &[Compared<'_>]) -> String {
                 continue;
             };
             let role = match chosen.scheme.role {
+                // One that plans by what is to come is the best that is known, and nothing proves that no plan is better.
+                Role::Oracle if chosen.scheme.requires(Need::Future) => {
+                    ": the best that is known, and no bound; no drive can do it"
+                }
                 Role::Oracle => ": a bound, which no drive can do",
                 Role::Baseline | Role::Scheme => "",
             };
