@@ -32,6 +32,8 @@ pub struct HostCommand {
     pub len_bytes: u32,
     /// Force Unit Access: a write completes only when its data are safe from power loss.
     pub fua: bool,
+    /// Placement handle of a write, as NVMe's Flexible Data Placement numbers them; 0 where the host names none.
+    pub placement: u16,
 }
 
 /// How a command ended.

@@ -15,6 +15,8 @@ pub struct Submission {
     pub len_bytes: u32,
     /// Whether a write has to be safe from power loss before it completes.
     pub fua: bool,
+    /// Placement handle of a write; 0 where the host names none.
+    pub placement: u16,
     /// Submission queue of the host. If the drive has fewer queues, the number is taken modulo theirs.
     pub queue: u32,
     /// Time from which its latency counts. It is before the submission if the command has waited for room in

@@ -45,6 +45,7 @@ fn command(i: u64, since: Ns) -> Submission {
         offset_bytes,
         len_bytes,
         fua: false,
+        placement: 0,
         queue: 0,
         since,
     }
@@ -277,6 +278,7 @@ fn model_a_payload_of_bytes_reads_what_it_wrote() {
                         offset_bytes: offset,
                         len_bytes: len as u32,
                         fua: false,
+                        placement: 0,
                         queue: lane as u32,
                         since: now,
                     },

@@ -362,6 +362,7 @@ impl FaultyDrive {
             offset_bytes,
             len_bytes,
             fua,
+            placement: 0,
         };
         self.platform.model.submit(command);
         self.firmware.submit(self.now, command, &mut self.platform);

@@ -119,6 +119,7 @@ impl FaultyDrive {
                     offset_bytes: first * size,
                     len_bytes: (slots * size) as u32,
                     fua: false,
+                    placement: 0,
                 };
                 stopped.submit(self.now, command, &mut self.platform);
             }

@@ -531,6 +531,7 @@ fn formula_a_volatile_cache_may_lose_what_was_not_flushed() {
         offset_bytes: 0,
         len_bytes: if op == HostOp::Flush { 0 } else { 4096 },
         fua,
+        placement: 0,
     };
     let mut model = Model::new(4096, 1, WriteCache::Volatile);
     let write = |model: &mut Model, fua, acknowledged| {

@@ -247,6 +247,7 @@ fn model_a_drive_on_a_controller_is_a_drive() {
             offset_bytes: page * u64::from(SLOT),
             len_bytes: pages as u32 * SLOT,
             fua: false,
+            placement: 0,
         };
         firmware.submit(now, command, &mut controller);
         while controller.completed.is_none() {

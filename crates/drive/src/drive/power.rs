@@ -331,6 +331,7 @@ mod tests {
             offset_bytes: 0,
             len_bytes: 4096,
             fua: false,
+            placement: 0,
             queue: 0,
             since: Ns::ZERO,
         };

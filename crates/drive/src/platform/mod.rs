@@ -145,6 +145,7 @@ impl<P: Payload> Platform<P> {
             offset_bytes: 0,
             len_bytes: 0,
             fua: false,
+            placement: 0,
         };
         let slot = Slot {
             command: idle,
@@ -243,6 +244,7 @@ impl<P: Payload> Platform<P> {
             offset_bytes,
             len_bytes,
             fua,
+            placement,
             queue,
             since,
         } = submission;
@@ -254,6 +256,7 @@ impl<P: Payload> Platform<P> {
             offset_bytes,
             len_bytes,
             fua,
+            placement,
         };
         let slot = &mut self.slots[id.0 as usize];
         slot.command = command;

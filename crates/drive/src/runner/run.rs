@@ -325,6 +325,7 @@ impl<'a> Run<'a> {
                         offset_bytes: request.offset_bytes,
                         len_bytes: request.len_bytes,
                         fua: request.fua,
+                        placement: 0,
                         queue: i,
                         since,
                     };

@@ -91,6 +91,7 @@ impl UntimedDrive {
             offset_bytes,
             len_bytes,
             fua: false,
+            placement: 0,
         };
         self.flash.submitted(&command);
         self.firmware.submit(now, command, &mut self.flash);

@@ -140,6 +140,7 @@ fn powerloss_zeros_of_a_later_trim_do_not_decide_what_a_cut_left() {
         offset_bytes: 0,
         len_bytes: 4096,
         fua: false,
+        placement: 0,
     };
     let (write, trim) = (command(0, HostOp::Write), command(1, HostOp::Trim));
     let (before, other, after) = (

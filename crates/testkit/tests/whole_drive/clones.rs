@@ -165,6 +165,7 @@ fn model_commands_in_flight_are_cloned() {
                 offset_bytes: (i * 7_919 % 4_096) << 14,
                 len_bytes: 32 << 10,
                 fua: false,
+                placement: 0,
                 queue: i as u32 % 3,
                 since: start,
             };

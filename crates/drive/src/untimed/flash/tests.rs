@@ -173,6 +173,7 @@ fn model_instant_flash_is_slots_with_pages_and_blocks_that_fail() {
                     offset_bytes: 0,
                     len_bytes: 4096,
                     fua: false,
+                    placement: 0,
                 };
                 let slots = layout.slots_per_stripe() * u32::from(to.bits());
                 command.offset_bytes = 4096 * written;
