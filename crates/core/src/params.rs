@@ -107,6 +107,10 @@ pub enum Need {
     OwnStream,
     /// The same if the named choice of the scheme has its first value.
     OwnStreamIf(&'static str),
+    /// As many more open superblocks as the named number of the scheme is above this one.
+    OwnStreamsBeyond(&'static str, u8),
+    /// The same if the flag that is named last is set.
+    OwnStreamsBeyondIf(&'static str, u8, &'static str),
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Programs that can be stopped often enough that no slice of one is long (`firmware.slice`).
@@ -158,8 +162,22 @@ impl Scheme {
 
     /// Write streams that the scheme has in the drive's own cell mode, at most.
     pub fn own_streams(&self) -> usize {
-        let own = |need: &&Need| matches!(need, Need::OwnStream | Need::OwnStreamIf(_));
-        self.needs.iter().filter(own).count()
+        let beyond = |key: &str, than: u8| {
+            let param = self.params.iter().find(|param| param.key == key);
+            let most = match param.map(|param| param.kind) {
+                Some(ParamKind::Number { max, .. }) => max,
+                _ => 0,
+            };
+            (most - i64::from(than)).max(0) as usize
+        };
+        let own = |need: &Need| match need {
+            Need::OwnStream | Need::OwnStreamIf(_) => 1,
+            Need::OwnStreamsBeyond(key, than) | Need::OwnStreamsBeyondIf(key, than, _) => {
+                beyond(key, *than)
+            }
+            _ => 0,
+        };
+        self.needs.iter().map(own).sum()
     }
 }
 
@@ -204,12 +222,15 @@ impl<'a> Values<'a> {
     }
     /// Write streams that the scheme has in the drive's own cell mode with these values.
     pub fn own_streams(&self) -> usize {
-        let own = |need: &&Need| match need {
-            Need::OwnStream => true,
-            Need::OwnStreamIf(choice) => self.get(choice) == 0,
-            _ => false,
+        let beyond = |key: &str, than: u8| (self.get(key) - i64::from(than)).max(0) as usize;
+        let own = |need: &Need| match need {
+            Need::OwnStream => 1,
+            Need::OwnStreamIf(choice) => usize::from(self.get(choice) == 0),
+            Need::OwnStreamsBeyond(key, than) => beyond(key, *than),
+            Need::OwnStreamsBeyondIf(key, than, flag) if self.flag(flag) => beyond(key, *than),
+            _ => 0,
         };
-        self.scheme.needs.iter().filter(own).count()
+        self.scheme.needs.iter().map(own).sum()
     }
     /// The value of flag `key`.
     pub fn flag(&self, key: &str) -> bool {

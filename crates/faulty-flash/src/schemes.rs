@@ -25,8 +25,8 @@ const NOT_SIMULATED: [&str; 2] = ["read_levels", "retry"];
 ///
 /// A parameter that is not named has a value that fits a drive of few superblocks: 4 for `spread` and `every` of `wear`; 3
 /// streams, 3 rows and a buffer of 64 KiB for `read_ahead`; two reads for a page to be hot and no retries for
-/// `cell_mode` and `refresh`, and for `refresh` four reads of a block and no age; promotions of `page_type`; the record's
-/// default elsewhere.
+/// `cell_mode` and `refresh`, and for `refresh` four reads of a block and no age; promotions of `page_type`; three streams of the host and
+/// as many of moves for `stream`; the record's default elsewhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SchemeChoices {
     /// Scheme by axis, in the order of [`AXES`], and the values of its parameters.
@@ -100,6 +100,8 @@ fn small(axis: &Axis, param: &Param) -> i64 {
         ("read_ahead", "buffer") => 64 << 10,
         ("page_type", "promote") => 300,
         ("page_type", "hot") => 1,
+        ("stream", "levels" | "handles" | "groups") => 3,
+        ("stream", "persistent") => 1,
         _ => param.default(),
     }
 }
@@ -127,6 +129,15 @@ impl SchemeChoices {
             self.chosen[i] = (scheme, values_of(&AXES[i], &AXES[i].schemes[scheme]));
         }
         self
+    }
+
+    /// Superblocks that the chosen scheme of `axis` keeps for streams of its own.
+    pub fn streams_of(&self, axis: Axis) -> u32 {
+        let at = AXES.iter().position(|a| a.name == axis.name);
+        at.map_or(0, |i| {
+            let (scheme, values) = &self.chosen[i];
+            Values::new(&AXES[i].schemes[*scheme], values).own_streams() as u32
+        })
     }
 
     fn set(&mut self, key: &str, text: &str) -> Result<(), SchemeError> {

@@ -81,9 +81,9 @@ impl<M: Arena> FlashStore<M> {
         self.shared.start_die(now, die, &mut self.read, ports);
     }
 
-    /// Pads the host's open wordline: [`Placement::pad`]. Returns whether there was one to pad.
-    pub(crate) fn pad(&mut self, now: Ns, ports: &mut impl Out) -> bool {
-        let programs = self.place.pad(&mut self.shared, ports);
+    /// Pads the wordline that `stream` of the host fills: [`Placement::pad`]. Returns whether there was one to pad.
+    pub(crate) fn pad(&mut self, now: Ns, stream: StreamId, ports: &mut impl Out) -> bool {
+        let programs = self.place.pad(stream, &mut self.shared, ports);
         let padded = programs.is_some();
         if let Some(programs) = programs {
             self.start(now, programs, ports);

@@ -102,7 +102,12 @@ impl<M: Arena> Firmware<M> {
         let declared = schemes.area.region().map(|region| region.first);
         let regions = Regions::new(blocks, declared);
         let promotes = schemes.page_type.sees_reads();
-        let by_area = (schemes.area, schemes.wear, schemes.page_type);
+        let by_area = (
+            schemes.area,
+            schemes.wear,
+            schemes.page_type,
+            schemes.stream,
+        );
         let identity = config.identity;
         let mut firmware = Firmware {
             header: Header {

@@ -75,6 +75,8 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         | Need::Heat
         | Need::OwnStream
         | Need::OwnStreamIf(_)
+        | Need::OwnStreamsBeyond(..)
+        | Need::OwnStreamsBeyondIf(..)
         | Need::TrueLevels
         | Need::FreeSuspends
         | Need::Future

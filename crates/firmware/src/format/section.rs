@@ -61,8 +61,10 @@ impl SectionId {
     /// Version of its fields.
     pub(crate) const fn version(self) -> u16 {
         match self {
-            // A cursor and counters for each page type.
-            SectionId::Placement | SectionId::Counters => 2,
+            // Counters for each page type, then for each stream.
+            SectionId::Counters => 3,
+            // A cursor for each page type.
+            SectionId::Placement => 2,
             _ => 1,
         }
     }

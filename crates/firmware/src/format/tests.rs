@@ -38,7 +38,10 @@ fn written(slots: u64) -> Drive {
         let item = Item {
             lpn: Lpn(lpn),
             expect: None,
-            why: Why::Host { has_merged: false },
+            why: Why::Host {
+                has_merged: false,
+                placement: 0,
+            },
             wish: None,
         };
         let placed = drive.lower.store.take(Ns::ZERO, &item).unwrap();

@@ -221,7 +221,10 @@ mod tests {
             let item = Item {
                 lpn: Lpn(9),
                 expect: None,
-                why: Why::Host { has_merged: false },
+                why: Why::Host {
+                    has_merged: false,
+                    placement: 0,
+                },
                 wish: None,
             };
             let placed = store.take(Ns::ZERO, &item).expect("superblocks are free");

@@ -312,7 +312,10 @@ mod tests {
                 let item = Item {
                     lpn: Lpn(lpn),
                     expect: None,
-                    why: Why::Host { has_merged: false },
+                    why: Why::Host {
+                        has_merged: false,
+                        placement: 0,
+                    },
                     wish: None,
                 };
                 let placed = drive.lower.store.take(Ns::ZERO, &item);

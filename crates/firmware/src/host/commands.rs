@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use firstread_core::{CommandId, HostCommand, Layout, Ports, Status, Wait};
 
 use super::merges::{self, Merges};
+use crate::ftl::place::HostStreamSet;
 use crate::policy::page_type::Wish;
 
 /// One command in flight.
@@ -26,6 +27,8 @@ pub(super) struct Command {
     pub(super) merges: [u32; 2],
     /// How hot its slots are from the last multi-plane page on that it has begun.
     pub(super) wish: Option<Wish>,
+    /// Streams of the host that its slots have gone to, where there are several.
+    pub(super) streams: HostStreamSet,
     /// Whether it waits in the queue of blocked writes.
     pub(super) is_stalled: bool,
 }
@@ -72,6 +75,7 @@ impl Commands {
             status: Status::Ok,
             merges: [merges::NONE; 2],
             wish: None,
+            streams: HostStreamSet::default(),
             is_stalled: false,
         });
     }

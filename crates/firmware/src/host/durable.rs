@@ -11,6 +11,9 @@
 //! padded, so commands that arrive meanwhile share the next wordline. While cleaning is behind, padding waits for moves
 //! as writes do, and writes that wait for moves come first: they take the slots instead.
 //!
+//! Where the host has several streams, a flush waits for the wordlines of all of them, and a write with FUA for those of the streams
+//! that its pages went to. Only wordlines that a command waits for are padded.
+//!
 //! Simplification: data whose program failed count as safe once they are in the buffer of moved data.
 
 use alloc::collections::VecDeque;
@@ -18,14 +21,24 @@ use alloc::collections::VecDeque;
 use firstread_core::{CommandId, Ns};
 
 use crate::config::WriteCache;
+use crate::ftl::place::HostStreamSet;
+
+/// A command that waits until data are programmed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) id: CommandId,
+    /// Streams of the host for whose wordlines it waits, and the number of the last one.
+    pub(super) streams: HostStreamSet,
+    pub(super) last: u64,
+    pub(super) since: Ns,
+}
 
 /// Commands that wait until data are programmed.
 #[derive(Clone, Debug)]
 pub(crate) struct Durable {
     cache: WriteCache,
-    /// Each command with the number of the last wordline it waits for, in the order in which wordlines were
-    /// begun, and the time since which it waits.
-    pub(super) waiting: VecDeque<(CommandId, u64, Ns)>,
+    /// The commands, in the order of the last wordlines that they wait for.
+    pub(super) waiting: VecDeque<Waiting>,
 }
 
 impl Durable {

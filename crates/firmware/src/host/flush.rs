@@ -3,16 +3,28 @@
 use firstread_core::{Arena, CommandId, Ns, Status, Wait};
 
 use super::Host;
+use super::durable::Waiting;
 use crate::flash_store::FlashStore;
+use crate::ftl::place::HostStreamSet;
 use crate::shared::Out;
 
 impl Host {
-    /// The data of command `id` are in the write buffer. It completes when the whole buffer is programmed:
-    /// see [`Host::complete_safe`].
+    /// The data of command `id` are in the write buffer of `streams` of the host. It completes when all that these hold now is
+    /// programmed: see [`Host::complete_safe`].
     #[cold]
-    pub(super) fn wait_until_safe<M>(&mut self, now: Ns, id: CommandId, store: &FlashStore<M>) {
-        let last = store.place.last_superwordline_of_host();
-        self.durable.waiting.push_back((id, last, now));
+    pub(super) fn wait_until_safe<M>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        streams: HostStreamSet,
+        store: &FlashStore<M>,
+    ) {
+        self.durable.waiting.push_back(Waiting {
+            id,
+            streams,
+            last: store.place.last_superwordline_of_host(),
+            since: now,
+        });
     }
 
     /// Completes commands whose data are programmed. At the end of the drive's life data whose program failed find no
@@ -28,19 +40,25 @@ impl Host {
     fn complete_waiting<M: Arena>(&mut self, store: &FlashStore<M>, ports: &mut impl Out) {
         let place = &store.place;
         let may_never_be = place.space.read_only && place.has_rewrites();
-        while let Some(&(id, wordline, since)) = self.durable.waiting.front() {
-            let open = place.oldest_superwordline_of_host();
-            let is_open = open.is_some_and(|open| open <= wordline) || place.has_rewrites();
+        let mut at = 0;
+        while let Some(&waiting) = self.durable.waiting.get(at) {
+            let open = place.oldest_superwordline_of_host(waiting.streams);
+            let is_open = open.is_some_and(|open| open <= waiting.last) || place.has_rewrites();
             if is_open && !may_never_be {
-                break;
+                // Of one stream, all later ones wait as well.
+                if !place.has_several_of_host() {
+                    break;
+                }
+                at += 1;
+                continue;
             }
-            self.durable.waiting.pop_front();
-            ports.program_waited(id, since);
+            let _ = self.durable.waiting.remove(at);
+            ports.program_waited(waiting.id, waiting.since);
             let status = match is_open {
                 true => Status::ReadOnly,
                 false => Status::Ok,
             };
-            self.end_command(id, status, ports);
+            self.end_command(waiting.id, status, ports);
         }
     }
 
@@ -68,10 +86,10 @@ impl Host {
         let merges = &self.commands.merges;
         let (others, are_read) = (merges.used(), merges.reading > 0);
         loop {
-            // While another wordline of the host is programmed, commands that arrive may still share this one.
-            if !store.place.host_only_fills() {
+            let waits = self.durable.waiting.iter().map(|w| (w.streams, w.last));
+            let Some(stream) = store.place.stream_to_pad(waits) else {
                 return false;
-            }
+            };
             let others_wait = store.place.relocation.host_waits.has(Wait::Cleaning);
             if store.place.waits_for_moves_after(others, are_read) {
                 // A write that waits too is tried again as soon as one of the merges that it has counted ends.
@@ -82,7 +100,7 @@ impl Host {
                 };
                 return false;
             }
-            if !store.pad(now, ports) {
+            if !store.pad(now, stream, ports) {
                 return false;
             }
             if store.place.relocation.pace.earn() {

@@ -25,6 +25,7 @@ mod writes;
 use firstread_core::{Arena, Buf, CommandId, HostCommand, HostOp, Lpn, Ns, Status};
 
 use crate::config::Config;
+use crate::ftl::place::HostStreamSet;
 use crate::lower_layers::LowerLayers;
 use crate::policy::read_ahead::{AnyReadAhead, ReadAhead};
 use crate::schedule::Jobs;
@@ -102,7 +103,7 @@ impl Host {
                 return Submitted::Nothing;
             }
             self.commands.begin(command, 0, 0);
-            self.wait_until_safe(now, command.id, &lower.store);
+            self.wait_until_safe(now, command.id, HostStreamSet::ALL, &lower.store);
             return Submitted::Flushes;
         }
         let shared = &lower.store.shared;

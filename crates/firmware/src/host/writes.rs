@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use firstread_core::{Arena, CommandId, HostCommand, HostOp, Lpn, Ns, Status, Wait};
+use firstread_core::{Arena, CommandId, HostCommand, HostOp, Lpn, Ns, Ppa, Status, Wait};
 
 use super::Host;
 use super::commands::{Command, bytes_between};
@@ -10,7 +10,7 @@ use super::merge::Kept;
 use super::merges;
 use crate::ftl::REGION_PAGES;
 use crate::ftl::map::{Table, TrimScope};
-use crate::ftl::place::{Item, TakeError, Why};
+use crate::ftl::place::{HostStreamSet, Item, TakeError, Why};
 use crate::lower_layers::LowerLayers;
 use crate::policy::page_type::Wish;
 use crate::shared::{Out, Shared};
@@ -71,10 +71,15 @@ impl Host {
             let status = command.status;
             if command.done == command.slots || status != Status::Ok {
                 let (op, fua) = (command.command.op, command.command.fua);
+                let written_to = command.streams;
                 self.commands.leave_queue(id, ports);
                 let ended_well = status == Status::Ok && op == HostOp::Write;
                 if ended_well && self.durable.waits_for_program(fua) {
-                    self.wait_until_safe(now, id, &lower.store);
+                    let streams = match lower.store.place.has_several_of_host() {
+                        true => written_to,
+                        false => HostStreamSet::ALL,
+                    };
+                    self.wait_until_safe(now, id, streams, &lower.store);
                     return Progress::Buffered;
                 }
                 self.end_command(id, status, ports);
@@ -172,6 +177,9 @@ impl Host {
         let place = &lower.store.place;
         if let Some(buf) = old.and_then(|ppa| place.open_slot_of_host(ppa)) {
             ports.data_in(id, command.done, 1, buf);
+            if let Some(ppa) = old {
+                self.goes_to_stream(id, ppa, lower);
+            }
             self.slot_written(now, id, lpn, lower, ports);
             lower.store.shared.counters.merged_in_place += 1;
             lower.store.shared.counters.host_bytes_written += u64::from(bytes);
@@ -204,6 +212,7 @@ impl Host {
             // A partial write whose old version has been read was paced before the read.
             why: Why::Host {
                 has_merged: matches!(kept, Some(Kept::Read(_))),
+                placement: command.command.placement,
             },
             wish: self.wish(id, command, lower),
         };
@@ -220,6 +229,7 @@ impl Host {
             ports.copy(buf, placed.buf());
         }
         ports.data_in(id, command.done, 1, placed.buf());
+        self.goes_to_stream(id, placed.ppa(), lower);
         let programs = lower.commit(placed);
         self.slot_written(now, id, lpn, lower, ports);
         let counters = &mut lower.store.shared.counters;
@@ -229,6 +239,16 @@ impl Host {
         match lower.store.place.relocation.pace.earn() {
             true => ControlFlow::Break(Progress::Paces),
             false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// A slot of write `id` lies at `ppa`.
+    #[inline]
+    fn goes_to_stream<M>(&mut self, id: CommandId, ppa: Ppa, lower: &LowerLayers<M>) {
+        let store = &lower.store;
+        if store.place.has_several_of_host() {
+            let stream = store.place.host_stream_of(ppa, &store.shared);
+            self.commands.get(id).streams.join(stream);
         }
     }
 

@@ -5,7 +5,8 @@ use firstread_core::voltage::MAX_PAGES;
 
 use super::copy_refused::CopyRefused;
 use super::regions::{ENTRY_WAYS, MOST_REGIONS};
-use super::who::OWNERS;
+use super::who::{OWNERS, OpenedFor};
+use crate::policy::stream::{MOST_HOST_STREAMS, MOST_MOVE_STREAMS};
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
@@ -17,6 +18,18 @@ pub const PAGE_TYPES: usize = CellMode::ALL.len() * MAX_PAGES;
 #[inline]
 pub fn page_type_bin(mode: CellMode, page: u8) -> usize {
     mode.index() * MAX_PAGES + usize::from(page) % MAX_PAGES
+}
+
+/// Bins of a counter with one bin for each stream among which axis `stream` chooses.
+pub const STREAM_BINS: usize = MOST_HOST_STREAMS + MOST_MOVE_STREAMS;
+
+/// The bin of a stream: those of the host come first.
+#[inline]
+pub fn stream_bin(stream: OpenedFor) -> usize {
+    match stream {
+        OpenedFor::Host(number) => usize::from(number),
+        OpenedFor::Moves(number) => MOST_HOST_STREAMS + usize::from(number),
+    }
 }
 
 /// Unit of a counter.
@@ -225,6 +238,16 @@ counters! {
         slots_moved: Slots,
         /// Slots written by moves, by owner, in the order of [`super::Owner::ALL`].
         slots_moved_by[OWNERS]: Slots,
+        /// Slots that streams among which axis `stream` chooses were given, those of the host first: written by the host or moved.
+        slots_into_stream[STREAM_BINS]: Slots,
+        /// Slots of these streams that the host overwrote or trimmed where they lay.
+        slots_invalidated_in_stream[STREAM_BINS]: Slots,
+        /// Slots moved out of superblocks of these streams.
+        slots_moved_out_of_stream[STREAM_BINS]: Slots,
+        /// Superblocks of these streams that were erased.
+        superblocks_erased_of_stream[STREAM_BINS]: Superblocks,
+        /// Map entries looked up because a write has to know the place of the version that it overwrites before it is placed.
+        looked_up_before_placement: Lookups,
         /// Slots that garbage collection and wear leveling moved into the stream of pages read often.
         slots_taken_along: Slots,
         /// Moves abandoned because the host wrote or trimmed the page meanwhile.

@@ -28,7 +28,7 @@ const CHUNK: u64 = 128;
 const UNTOUCHED: u32 = u32::MAX;
 
 /// What is to come of a page.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageFuture {
     /// Reads that were told of its current version.
     pub reads: u32,
@@ -36,8 +36,23 @@ pub struct PageFuture {
     pub left: u32,
     /// Writes that are still to come.
     pub writes: u32,
+    /// Slots that the host writes, this version's own apart, until the version is overwritten; [`u32::MAX`] for never.
+    pub overwritten_in: u32,
     /// Of the reads of its current version, those of the phase that the load is in. A load that was not divided is one phase.
     pub now: InPhase,
+}
+
+impl Default for PageFuture {
+    /// A page that is neither read nor written.
+    fn default() -> PageFuture {
+        PageFuture {
+            reads: 0,
+            left: 0,
+            writes: 0,
+            overwritten_in: u32::MAX,
+            now: InPhase::default(),
+        }
+    }
 }
 
 /// What the host will read and write.
@@ -52,6 +67,10 @@ struct Told {
     pages: Box<[Page]>,
     /// Reads of each version, page after page.
     reads: Box<[u32]>,
+    /// Number, in the order of the load, of the slot by which the host overwrites each version; [`u32::MAX`] for never.
+    ends: Box<[u32]>,
+    /// Slots that the host has written.
+    written: u32,
     /// When pages are read, until an oracle has looked at it.
     windows: Option<Windows>,
     /// The phases, if an oracle has divided the load.
@@ -99,6 +118,7 @@ impl Future {
     pub fn on_write(&mut self, first: Lpn, slots: u32) {
         if let Some(told) = &mut self.0 {
             told.command();
+            told.written = told.written.saturating_add(slots);
             told.each(first, slots, |page, reads| {
                 if page.later > 0 {
                     page.later -= 1;
@@ -119,6 +139,7 @@ impl Future {
         let index = told.index(lpn);
         let page = index.map_or(Page::default(), |at| told.pages[at]);
         let reads = index.map_or(0, |_| told.reads[page.version as usize]);
+        let end = index.map_or(u32::MAX, |_| told.ends[page.version as usize]);
         let left = page.left.max(0) as u32;
         let now = match &told.phases {
             Some(phases) => phases.of(index),
@@ -132,6 +153,11 @@ impl Future {
             reads,
             left,
             writes: page.later,
+            overwritten_in: match end {
+                u32::MAX => u32::MAX,
+                // Where the host's commands come in another order, the end may have passed.
+                end => end.saturating_sub(told.written),
+            },
             now: InPhase {
                 phase: now.phase,
                 reads: now.reads.min(reads),
@@ -226,7 +252,9 @@ impl Future {
             let pages = size_of_val::<[Page]>(&told.pages);
             let windows = told.windows.as_ref().map_or(0, Windows::bytes);
             let phases = told.phases.as_ref().map_or(0, Phases::bytes);
-            (of(&told.chunk_of) + pages + of(&told.reads)) as u64 + windows + phases
+            (of(&told.chunk_of) + pages + of(&told.reads) + of(&told.ends)) as u64
+                + windows
+                + phases
         })
     }
 }
@@ -358,12 +386,18 @@ impl FutureBuilder {
             first += page.later + 1;
         }
         let mut reads = alloc::vec![0; first as usize];
+        let mut ends = alloc::vec![u32::MAX; first as usize];
         let mut next: Vec<u32> = pages.iter().map(|page| page.version).collect();
         let last = self.last.iter().enumerate();
         let last = last.map(|(at, &reads)| (at as u32, reads));
-        for (at, of_version) in self.before.iter().copied().chain(last) {
+        let overwritten = self.before.len();
+        let versions = self.before.iter().copied().chain(last);
+        for (slot, (at, of_version)) in versions.enumerate() {
             let next = &mut next[at as usize];
             reads[*next as usize] = of_version.min(i32::MAX as u32);
+            if slot < overwritten {
+                ends[*next as usize] = slot as u32;
+            }
             *next += 1;
         }
         for page in &mut pages {
@@ -373,6 +407,8 @@ impl FutureBuilder {
             chunk_of: self.chunk_of.into(),
             pages: pages.into(),
             reads: reads.into(),
+            ends: ends.into(),
+            written: 0,
             windows: Some(self.windows),
             phases: None,
         }))))
@@ -451,6 +487,12 @@ mod tests {
                     let told = future.versions(Lpn(lpn));
                     assert_eq!(told.get(1..).unwrap_or_default(), &versions[1..]);
                     assert!(of.reads >= of.left);
+                    let before = rest.iter().position(|&c| c.0 && touches(c, lpn));
+                    let until = before.map(|at| {
+                        let slots = |c: &Command| if c.0 { c.2 } else { 0 };
+                        rest[..at].iter().map(slots).sum::<u32>() + (lpn - rest[at].1) as u32
+                    });
+                    assert_eq!(of.overwritten_in, until.unwrap_or(u32::MAX));
                 }
             }
             assert_eq!(future.to_come(), (0, 0), "seed {seed}");
@@ -490,7 +532,7 @@ mod tests {
         future.forget_windows();
         assert_eq!(future.of(Lpn(3_000_000_000)).left, 1);
         assert_eq!(future.of(Lpn(u64::MAX)), PageFuture::default());
-        assert_eq!(future.bytes(), drive.div_ceil(128) * 4 + 128 * (12 + 4));
+        assert_eq!(future.bytes(), drive.div_ceil(128) * 4 + 128 * (12 + 4 + 4));
         let mut none = Future::none();
         none.on_read(Lpn(0), 4);
         none.on_write(Lpn(0), 4);

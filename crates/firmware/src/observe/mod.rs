@@ -21,7 +21,8 @@ pub(crate) use at_rest::Among;
 pub use at_rest::Filled;
 pub use copy_refused::CopyRefused;
 pub use counters::{
-    Counter, Counters, FrontEndCounters, PAGE_TYPES, RETRY_BINS, Unit, page_type_bin,
+    Counter, Counters, FrontEndCounters, PAGE_TYPES, RETRY_BINS, STREAM_BINS, Unit, page_type_bin,
+    stream_bin,
 };
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
@@ -30,6 +31,6 @@ pub use regions::{ENTRY_WAYS, MOST_REGIONS, RegionId, RegionRow, Regions};
 pub(crate) use superblock::PoolId;
 pub use superblock::{SuperblockInfo, SuperblockUse};
 pub use superblocks::{PhysicalCapacity, SuperblockTable, SuperblockView};
-pub use who::{ModeSet, OWNERS, Owner, StreamBuffer, StreamRow, StreamUse};
+pub use who::{ModeSet, OWNERS, OpenedFor, Owner, StreamBuffer, StreamRow, StreamUse};
 pub(crate) use who::{StreamId, Writer};
 pub use windows::{InPhase, WindowReads, Windows};

@@ -33,10 +33,14 @@ pub(crate) enum Writer {
 /// The pages that a stream takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StreamUse {
-    /// Pages that the host writes.
+    /// Pages that the host writes, where no scheme says otherwise.
     Host,
+    /// Pages that the host writes and a scheme of axis `stream` puts into the stream of the host with this number, from 1 on.
+    HostStream(u8),
     /// Data that move, where no scheme says otherwise.
     Moved,
+    /// Data that move and that a scheme of axis `stream` puts into the stream of moves with this number, from 1 on.
+    MoveStream(u8),
     /// Map pages, written back or moved.
     Map,
     /// Pages copied into a cell mode after a host read. Superblocks in this mode are opened for the stream alone.
@@ -50,6 +54,15 @@ pub enum StreamUse {
     /// All data of a region beside the drive's own: of the host, moved, or copied after a host read. Superblocks of the
     /// region are opened for other streams only where they are not kept.
     Region(RegionId),
+}
+
+/// Which of the streams among which axis `stream` chooses a superblock was opened for, by its number: 0 is that of every drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenedFor {
+    /// For writes of the host.
+    Host(u8),
+    /// For moves.
+    Moves(u8),
 }
 
 /// A stream: one that every drive has, or one that a scheme declares.
@@ -80,11 +93,25 @@ impl StreamRow {
         takes: StreamUse::Map,
     };
 
+    /// Its number among those of the host's writes or of moves, if it is one of them.
+    pub(crate) fn number(&self) -> Option<OpenedFor> {
+        match self.takes {
+            StreamUse::Host => Some(OpenedFor::Host(0)),
+            StreamUse::HostStream(number) => Some(OpenedFor::Host(number)),
+            StreamUse::Moved => Some(OpenedFor::Moves(0)),
+            StreamUse::MoveStream(number) => Some(OpenedFor::Moves(number)),
+            _ => None,
+        }
+    }
+
     /// Who fills the stream.
     pub(crate) fn writer(&self) -> Writer {
         match self.takes {
-            StreamUse::Host => Writer::Host,
-            StreamUse::Moved | StreamUse::Cold | StreamUse::ReadOften => Writer::Mover,
+            StreamUse::Host | StreamUse::HostStream(_) => Writer::Host,
+            StreamUse::Moved
+            | StreamUse::MoveStream(_)
+            | StreamUse::Cold
+            | StreamUse::ReadOften => Writer::Mover,
             StreamUse::Map => Writer::Map,
             StreamUse::Promoted(_) | StreamUse::Refreshed | StreamUse::Region(_) => Writer::Copy,
         }

@@ -11,6 +11,7 @@ use super::cell_mode::CellModes;
 use super::read_levels::AnyReadLevels;
 use super::refresh::Refresh;
 use super::retry::AnyRetry;
+use super::stream::HostStreams;
 use super::wear::Wear;
 use crate::format::checksum;
 use crate::observe::StreamRow;
@@ -99,6 +100,8 @@ axes! {
     read_ahead: AnyReadAhead,
     /// On which page type of a wordline data land.
     page_type: AnyPageType,
+    /// Which data share a superblock.
+    stream: AnyHostStreams,
 }
 
 /// What tells a scheme of this name and these values of its parameters from others of its axis.
@@ -112,7 +115,7 @@ fn identity((name, values): (&str, &[i64])) -> u32 {
 }
 
 /// Axes whose schemes declare streams.
-pub(crate) const DECLARE: usize = 4;
+pub(crate) const DECLARE: usize = 6;
 
 impl Schemes {
     /// The streams that schemes declare, those of an axis together.
@@ -122,6 +125,8 @@ impl Schemes {
             self.refresh.streams(),
             self.wear.streams(),
             self.area.streams(),
+            self.stream.of_host(),
+            self.stream.of_moves(),
         ]
     }
 }

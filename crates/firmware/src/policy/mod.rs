@@ -17,6 +17,7 @@ pub mod read_recovery;
 pub mod refresh;
 pub mod retry;
 mod setup;
+pub mod stream;
 pub mod suspend;
 pub mod wear;
 

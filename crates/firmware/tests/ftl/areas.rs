@@ -452,6 +452,7 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
             depth,
             ..Build::full(geometry, mode, capacity)
         }
+        .with_streams()
     })
 }
 

@@ -7,7 +7,8 @@ use firstread_faulty_flash::{
 };
 use firstread_firmware::WriteCache;
 use firstread_firmware::policy::{
-    area, cell_mode, gc_victim, page_type, read_ahead, read_recovery, refresh, suspend, wear,
+    area, cell_mode, gc_victim, page_type, read_ahead, read_recovery, refresh, stream, suspend,
+    wear,
 };
 
 use crate::memory::allocations;
@@ -64,6 +65,7 @@ pub struct Build {
     pub refresh: usize,
     pub area: usize,
     pub page_type: usize,
+    pub stream: usize,
     pub write_cache: WriteCache,
     pub faults: Chances,
     /// Slots of the read cache.
@@ -97,6 +99,7 @@ impl Build {
             refresh: 0,
             area: 0,
             page_type: 0,
+            stream: 0,
             write_cache: WriteCache::Protected,
             faults: Chances::default(),
             read_cache: 0,
@@ -106,6 +109,24 @@ impl Build {
             seed: 1,
             depth: 8,
             max_wait_ns: 20_000,
+        }
+    }
+
+    /// This drive with several streams of the host and of moves, if its seed says so and it has room for them.
+    pub fn with_streams(self) -> Build {
+        let schemes = stream::AXIS.schemes.len() as u64;
+        let stream = (self.seed / 17 % (2 * schemes)).saturating_sub(schemes) as usize;
+        let choices = SchemeChoices::default().with(stream::AXIS, stream);
+        let slots = u64::from(self.geometry.slots_per_superblock(self.mode));
+        let kept = slots * u64::from(choices.streams_of(stream::AXIS));
+        match self.capacity > kept {
+            true => Build {
+                stream,
+                capacity: self.capacity - kept,
+                fill: self.fill * (self.capacity - kept) / self.capacity,
+                ..self
+            },
+            false => self,
         }
     }
 
@@ -133,6 +154,7 @@ impl Build {
                 .with(refresh::AXIS, self.refresh)
                 .with(area::AXIS, self.area)
                 .with(page_type::AXIS, self.page_type)
+                .with(stream::AXIS, self.stream)
                 .with(read_ahead::AXIS, usize::from(self.read_ahead)),
             write_cache: self.write_cache,
             read_cache_slots: self.read_cache,

@@ -106,6 +106,7 @@ pub fn build() -> impl Strategy<Value = Build> {
                     max_wait_ns: [1_000, 20_000, 1 << 40][seed as usize % 3],
                     ..Build::full(g, mode, capacity)
                 }
+                .with_streams()
             },
         )
 }
@@ -378,6 +379,7 @@ fn powerloss_meets_all_that_is_under_way() {
         refresh: 0,
         area: 0,
         page_type: 0,
+        stream: 0,
         write_cache: WriteCache::Protected,
         faults: Chances {
             sense: 550,

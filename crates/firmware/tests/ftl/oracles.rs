@@ -83,6 +83,7 @@ fn future((reads, left): (u32, u32)) -> PageFuture {
         left,
     };
     PageFuture {
+        overwritten_in: u32::MAX,
         reads,
         left,
         writes: 0,

@@ -82,6 +82,7 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
             page_type: page_type(seed),
             ..build
         }
+        .with_streams()
     })
 }
 

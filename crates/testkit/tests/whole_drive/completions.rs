@@ -30,6 +30,8 @@ const OVERWRITES: &str = "[j]\nrw=randrw\nrwmixread=20\nbs=64k\niodepth=16\nnora
 /// Reads and writes of the same few pages.
 const HOT_MIXED: &str = "[j]\nrw=randrw\nrwmixread=60\nbs=16k\niodepth=8\nnorandommap\n\
     random_distribution=zipf:1.1\nnumber_ios=30000\n";
+/// A few pages have most of the writes.
+const HOT_WRITES: &str = "[j]\nrw=randwrite\nbs=4k\niodepth=16\nnorandommap\nrandom_distribution=zipf:1.1\nnumber_ios=20000\n";
 /// Overwrites between which the power is cut, with trims.
 const CUT: &str = "[w]\nrw=randwrite\nbs=16k\niodepth=16\nnorandommap\nnumber_ios=12000\n\
     [t]\nrw=randtrim\nbs=64k\niodepth=1\nnorandommap\nnumber_ios=300\nthinktime=200\n\
@@ -110,6 +112,12 @@ const REFRESHED: &[&str] = &[
     "geometry.blocks_per_plane=96",
     "capacity=192 MiB",
     "schemes.gc_victim=greedy",
+];
+/// Room for the superblocks that streams have open.
+const STREAMS: &[&str] = &[
+    "geometry.blocks_per_plane=64",
+    "schemes.gc_victim=greedy",
+    "capacity=160 MiB",
 ];
 /// Half of the map in memory.
 const PAGED: &[&str] = &["dram.map_cache=256KiB"];
@@ -235,6 +243,21 @@ fn rows() -> Vec<Row> {
                     new(),
                     HOT_MIXED,
                 ),
+                // A few pages have most of the writes.
+                "stream" => {
+                    let state = DriveState {
+                        precondition: Precondition::Random,
+                        ..new()
+                    };
+                    let ideal: &[&str] = &["cells=ideal"];
+                    row(
+                        name,
+                        "ct-qlc",
+                        &[SMALL_BLOCKS, ideal, STREAMS, set],
+                        state,
+                        HOT_WRITES,
+                    )
+                }
                 "read_recovery" => row(
                     name,
                     "ct-qlc",
@@ -281,6 +304,29 @@ fn rows() -> Vec<Row> {
         small("cut, failures and parity", &with(&[FAILING, PARITY]), worn(), CUT, ONCE),
         small("cut, static wear leveling", &["schemes.wear=static"], spread(), CUT, TWICE),
         small("cut, write-through", &["dram.write_cache=write-through"], new(), CUT, ONCE),
+        small("cut, write heat", &with(&[STREAMS, &["schemes.stream=write-heat"]]), new(), CUT, TWICE),
+        small(
+            "cut, streams by their life, failures and parity",
+            &with(&[STREAMS, FAILING, PARITY, &["schemes.stream=sepbit", "capacity=160 MiB"]]),
+            worn(),
+            CUT,
+            TWICE,
+        ),
+        small(
+            "volatile, flushes, streams",
+            &with(&[STREAMS, &["dram.write_cache=volatile", "schemes.stream=write-heat", "stream.levels=4"]]),
+            new(),
+            "[j]\nrw=randwrite\nbs=4k\niodepth=8\nnorandommap\nrandom_distribution=zipf:1.1\nfsync=16\nnumber_ios=4000\n",
+            &[],
+        ),
+        small(
+            "write-through, streams",
+            &with(&[STREAMS, &["dram.write_cache=write-through", "schemes.stream=write-heat", "stream.levels=4"]]),
+            new(),
+            OVERWRITES,
+            &[],
+        ),
+        small("map cache, streams", &with(&[STREAMS, PAGED, &["schemes.stream=write-heat"]]), random(), OVERWRITES, &[]),
         small("cut, page types", &["schemes.page_type=read-heat"], new(), CUT, TWICE),
         small(
             "cut, page types, failures and parity",

@@ -373,6 +373,11 @@ impl WriteBuffer {
         self.begun
     }
 
+    /// The next wordline has the number after `last`.
+    pub(crate) fn number_on(&mut self, last: u64) {
+        self.begun = last;
+    }
+
     /// The number of the oldest wordline that some die has not programmed yet.
     pub(crate) fn oldest_superwordline(&self) -> Option<u64> {
         let superwordlines = self.ring.iter().filter(|l| l.in_use);

@@ -13,16 +13,17 @@
 //!   again.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
 //! - `page_type`: how hot a page is, and where its page type matters.
-//! - `host_stream`: what takes for granted that the host has one stream.
+//! - `host_streams`: the streams of the host, their next superblocks, and what a flush waits for. `ages`: when data were written.
 //! - `copies`: slots for pages that are copied because of how they are read.
 //! - `regions`: which superblocks a stream opens in each region. `region_state`: what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
 
+mod ages;
 mod assembly;
 mod buffer;
 mod copies;
 mod erases;
-mod host_stream;
+mod host_streams;
 mod older;
 mod page_type;
 mod pools;
@@ -50,12 +51,16 @@ use crate::observe::{
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::page_type::AnyPageType;
 pub(crate) use crate::policy::page_type::Wish;
+use crate::policy::stream::{AnyHostStreams, HostStreams};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::shared::{Out, Shared};
+use ages::Ages;
 use assembly::BadBlocks;
 pub(crate) use buffer::Program;
 use buffer::{Allocated, Due, NoSlot, WriteBuffer};
 pub(crate) use erases::Erased;
+pub(crate) use host_streams::HostStreamSet;
+use host_streams::Shares;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 use region_state::RegionState;
@@ -68,6 +73,9 @@ pub use streams::MOST_STREAMS;
 use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
 use waiting::WaitingProgram;
+
+/// Part of a superblock from which on the host needs its next one soon: moves then open none that was not planned.
+const NEAR_SHARE: u32 = 8;
 
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +92,8 @@ pub(crate) struct Item {
 /// Why a page is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Why {
-    /// By the host. `has_merged`: a partial write whose old data have been read.
-    Host { has_merged: bool },
+    /// By the host, which names the handle `placement`. `has_merged`: a partial write whose old data have been read.
+    Host { has_merged: bool, placement: u16 },
     /// Moved for `owner`. `stays`: the mode in which the page lies and is to stay, if another than the drive's own.
     Moved {
         owner: Owner,
@@ -185,6 +193,10 @@ pub(crate) struct Placement {
     pub(crate) area: AnyArea,
     region: RegionState,
     older: OlderVersions,
+    /// Which streams pages go to, how the last ones were spread over them, and how old data are.
+    host_streams: AnyHostStreams,
+    shares: Shares,
+    ages: Ages,
     /// An instance for each region.
     wear: [AnyWear; MOST_REGIONS],
     /// The superblock opened last, if nobody has asked for it yet.
@@ -200,7 +212,7 @@ impl Placement {
         config: &Config,
         map_pages: u32,
         plan: StreamPlan,
-        (area, wear, page_type): (AnyArea, AnyWear, AnyPageType),
+        (area, wear, page_type, host_streams): (AnyArea, AnyWear, AnyPageType, AnyHostStreams),
         regions: &Regions,
         first: Buf,
     ) -> Placement {
@@ -223,6 +235,9 @@ impl Placement {
             area,
             region: RegionState::new(plan.slot_buffers() * u32::from(regions.are_many()), first),
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
+            shares: Shares::new(slots),
+            ages: Ages::new(geometry.blocks_per_plane * u32::from(host_streams.sees_ages())),
+            host_streams,
             wear: core::array::from_fn(|_| wear.clone()),
             opened: None,
             waiting: VecDeque::with_capacity(plan.programs() as usize),
@@ -258,8 +273,8 @@ impl Placement {
         let wish = item.wish;
         let (stream, slot) = match (self.has_one_choice(item, shared), item.why) {
             (false, _) => self.take_by_target(now, item, table, shared)?,
-            (true, Why::Host { has_merged }) => {
-                let stream = Placement::stream_of_write();
+            (true, Why::Host { has_merged, .. }) => {
+                let stream = StreamId::HOST;
                 let slot = self.take_for_host(now, stream, has_merged, wish, shared)?;
                 (stream, slot)
             }
@@ -276,6 +291,10 @@ impl Placement {
         if of_host && shared.blocks.has_regions() {
             self.area.has_written();
         }
+        if self.chooses_streams() {
+            let from = item.expect.filter(|_| !of_host);
+            self.note_stream(stream, slot.ppa, from, shared);
+        }
         Ok(Placed {
             lpn: item.lpn,
             stream,
@@ -284,7 +303,7 @@ impl Placement {
         })
     }
 
-    /// A slot of `stream`, which is one of the host's own: it has superwordlines of its own, and writes wait for its superblock.
+    /// A slot of `stream`, which is one of the host's own: writes wait for its superblock.
     #[inline(always)]
     fn take_for_host(
         &mut self,
@@ -298,7 +317,11 @@ impl Placement {
             if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
                 return Err(TakeError::Wait(wait));
             }
-            match self.streams.allocate_own(stream, wish) {
+            let taken = match stream == StreamId::HOST && !self.streams.has_several_of_host() {
+                true => self.streams.allocate_own(stream, wish),
+                false => self.streams.allocate(stream, wish),
+            };
+            match taken {
                 Ok(slot) => return Ok(slot),
                 Err(NoSlot::Full) => return Err(TakeError::Wait(Wait::Buffer)),
                 Err(NoSlot::NeedsBlock) => {}
@@ -379,12 +402,18 @@ impl Placement {
     }
 
     /// Whether a page of stream `own` of moves goes to another one that has room, because the host would have to make up for the
-    /// superblock: cleaning counts on the room in superblocks that are open, and on one superblock more once they are full. Only
-    /// pages read often that move anyway do so: that their stream needs a superblock is not known beforehand.
+    /// superblock: cleaning counts on the room in superblocks that are open, and on one superblock more once they are full. Pages read
+    /// often that move anyway do so, because it is not known beforehand that their stream needs a superblock. So do pages of the streams
+    /// among which axis `stream` chooses, if the host needs its next superblock soon: how moves are spread over streams is an estimate.
     fn goes_elsewhere_first(&self, own: StreamId, shared: &Shared) -> bool {
-        Some(own) == self.streams.read_often()
+        let superblock = self.space.largest_slots as u32;
+        if Some(own) == self.streams.read_often() {
+            return self.streams.left_for_moves() > 0 && !self.host_is_ahead(superblock, shared);
+        }
+        self.streams.has_several_of_moves()
+            && self.left_for_host() < superblock / NEAR_SHARE
             && self.streams.left_for_moves() > 0
-            && !self.host_is_ahead(self.space.largest_slots as u32, shared)
+            && !self.host_has_next_without(superblock, shared)
     }
 
     /// A stream with room in its superblock for a page that moves: one of relocation, or any other if no superblock
@@ -447,12 +476,18 @@ impl Placement {
             self.note_older(&placed, table);
         }
         let Placed {
-            lpn, stream, slot, ..
+            lpn,
+            stream,
+            slot,
+            of_host,
         } = placed;
         let old = table.set(lpn, slot.ppa);
         shared.blocks.info_mut(slot.ppa.block()).valid_slots += 1;
         if let Some(old) = old {
             shared.blocks.info_mut(old.block()).valid_slots -= 1;
+        }
+        if self.chooses_streams() {
+            self.count_streams(stream, old, of_host, shared);
         }
         Programs {
             stream,
@@ -490,9 +525,15 @@ impl Placement {
         table: &mut Table<M>,
         shared: &mut Shared,
     ) -> u32 {
-        let blocks = &mut shared.blocks;
+        let Shared {
+            blocks, counters, ..
+        } = shared;
         table.map.trim(first, end, sequence, |block, pages| {
-            blocks.info_mut(block).valid_slots -= pages;
+            let info = blocks.info_mut(block);
+            info.valid_slots -= pages;
+            if let Some(bin) = self.bin_of(info) {
+                counters.slots_invalidated_in_stream[bin] += u64::from(pages);
+            }
         })
     }
 

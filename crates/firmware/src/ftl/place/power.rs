@@ -343,6 +343,9 @@ record! {
         older: "what a power cut loses is lost already, and nothing is lost after a shutdown",
         wear: "the schemes of wear leveling look at the superblocks anew",
         opened: "of one call",
+        host_streams: "the scheme of axis `stream` learns anew how long data live",
+        shares: "learned anew from the next writes and moves",
+        ages: "of the memory of a scheme, which is lost",
     }
 }
 

@@ -241,6 +241,7 @@ impl Placement {
         info.holds_map = Some(stream) == self.streams.map();
         info.stream = Some(stream);
         self.streams.of_mut(stream).open(block, mode);
+        self.ages.open(block);
         let plans = matches!(
             self.streams.row(stream).writer(),
             Writer::Host | Writer::Map
@@ -412,6 +413,9 @@ impl Placement {
             .space
             .pools
             .that_has(shared.blocks.region_of(block), mode);
+        if let Some(bin) = self.bin_of(shared.blocks.info(block)) {
+            shared.counters.superblocks_erased_of_stream[bin] += 1;
+        }
         let info = shared.blocks.info_mut(block);
         debug_assert_eq!((info.valid_slots, info.pins), (0, 0), "{info:?} is in use");
         info.usage = SuperblockUse::Erasing;

@@ -43,6 +43,9 @@ pub(crate) struct StreamPlan {
     /// Number of streams, and of those with superwordlines of their own.
     len: u8,
     with_own_superwordlines: u8,
+    /// The streams of the host and of moves that a scheme of axis `stream` declares: the first one, and how many.
+    of_host: (u8, u8),
+    of_moves: (u8, u8),
 }
 
 impl StreamPlan {
@@ -63,6 +66,8 @@ impl StreamPlan {
             rows: [None; MOST_STREAMS],
             len: 0,
             with_own_superwordlines,
+            of_host: (0, 0),
+            of_moves: (0, 0),
         };
         for row in own.chain(declared.into_iter().flatten()) {
             let len = usize::from(plan.len);
@@ -71,6 +76,15 @@ impl StreamPlan {
                 "a drive has {MOST_STREAMS} streams at most"
             );
             plan.rows[len] = Some(row);
+            let numbered = match row.takes {
+                StreamUse::HostStream(_) => Some(&mut plan.of_host),
+                StreamUse::MoveStream(_) => Some(&mut plan.of_moves),
+                _ => None,
+            };
+            if let Some((first, streams)) = numbered {
+                *first = if *streams == 0 { plan.len } else { *first };
+                *streams += 1;
+            }
             plan.len += 1;
         }
         plan
@@ -205,13 +219,14 @@ impl StreamPlan {
         map + declared.sum::<u64>()
     }
 
-    /// Of these slots, those of streams of copies that lie in the drive's own region. Streams of moves share the room of all
-    /// moves instead.
+    /// Of these slots, those of streams of copies that lie in the drive's own region, and those of the streams among which axis
+    /// `stream` chooses. Other streams of moves share the room of all moves instead.
     pub(crate) fn kept_by_copies(&self) -> u64 {
         let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
         let copies = self.declared().map(|(_, row)| row);
         let copies = copies.filter(|row| {
-            row.writer() == Writer::Copy && !matches!(row.takes, StreamUse::Region(_))
+            let is_of_copies = row.writer() == Writer::Copy;
+            row.number().is_some() || is_of_copies && !matches!(row.takes, StreamUse::Region(_))
         });
         copies
             .map(|row| match row.mode() {
@@ -316,7 +331,58 @@ impl Streams {
         if self.plan.is_declared(stream) {
             self.lend_superwordline(stream)?;
         }
+        if self.has_several_of_host() {
+            self.number_on(stream);
+        }
         self.allocate_own(stream, wish)
+    }
+
+    /// The next wordline of `stream`, if it is one of the host's, is numbered after all that the host has begun.
+    #[inline(never)] // Most drives have one stream of the host.
+    fn number_on(&mut self, stream: StreamId) {
+        let is_of_host = self.row(stream).writer() == Writer::Host;
+        if is_of_host && !self.of(stream).fills_superwordline() {
+            let last = self.last_superwordline_of_host();
+            self.of_mut(stream).number_on(last);
+        }
+    }
+
+    /// The number of the wordline that the host has begun last.
+    pub(super) fn last_superwordline_of_host(&self) -> u64 {
+        let of_host = self.of_host();
+        let begun = of_host.map(|stream| self.of(stream).superwordlines_begun());
+        begun.max().unwrap_or(0)
+    }
+
+    /// Whether the host has several streams.
+    #[inline]
+    pub(super) fn has_several_of_host(&self) -> bool {
+        self.plan.of_host.1 > 0
+    }
+
+    /// Whether moves have several streams among which axis `stream` chooses.
+    #[inline]
+    pub(super) fn has_several_of_moves(&self) -> bool {
+        self.plan.of_moves.1 > 0
+    }
+
+    /// The stream of the host with this number, or the last one.
+    #[inline]
+    pub(super) fn host(&self, number: u8) -> StreamId {
+        numbered(StreamId::HOST, self.plan.of_host, number)
+    }
+
+    /// The stream of moves with this number, or the last one.
+    #[inline]
+    pub(super) fn moves(&self, number: u8) -> StreamId {
+        numbered(StreamId::MOVE, self.plan.of_moves, number)
+    }
+
+    /// The streams of moves among which axis `stream` chooses, in the order of their numbers.
+    pub(super) fn numbered_of_moves(&self) -> impl Iterator<Item = StreamId> {
+        let (first, streams) = self.plan.of_moves;
+        let others = (first..first + streams).map(StreamId);
+        core::iter::once(StreamId::MOVE).chain(others)
     }
 
     /// The same of a stream that has superwordlines of its own.
@@ -458,7 +524,14 @@ impl Streams {
     /// Slots left in the superblocks that garbage collection fills while superblocks are free.
     #[inline]
     pub(crate) fn left_for_cleaning(&self) -> u32 {
-        self.of(StreamId::MOVE).slots_left() + self.left_in(self.map)
+        let own = match self.has_several_of_moves() {
+            false => self.of(StreamId::MOVE).slots_left(),
+            true => {
+                let streams = self.numbered_of_moves();
+                streams.map(|stream| self.of(stream).slots_left()).sum()
+            }
+        };
+        own + self.left_in(self.map)
     }
 
     /// Slots left in the superblocks that moves write to.
@@ -542,6 +615,16 @@ impl Streams {
     /// Superblocks of the wordlines in all buffers.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
         self.buffers.iter().flat_map(WriteBuffer::blocks)
+    }
+}
+
+/// Number `number` of the streams that begin with `own` and go on with those `declared`, which are their first one and how many
+/// there are.
+#[inline]
+fn numbered(own: StreamId, (first, streams): (u8, u8), number: u8) -> StreamId {
+    match number.min(streams) {
+        0 => own,
+        number => StreamId(first + number - 1),
     }
 }
 

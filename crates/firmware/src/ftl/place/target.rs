@@ -7,15 +7,15 @@
 //! | writer | choice | proposed by | buffer full | no superblock |
 //! |---|---|---|---|---|
 //! | host | a declared region | `area` | the next choice | the next choice |
-//! | | the host's stream | | waits | waits |
+//! | | the host's stream | `stream` | waits | the nearest stream of the host with room, if the scheme lets it; waits |
 //! | moves | the mode that the page lies in | `cell_mode` | the next choice; a refresh waits | the next choice |
 //! | | a declared region | `area` | waits | the next choice |
-//! | | pages read often that move anyway; cold data; else the stream of moves | `wear` | waits | another stream of moves, any stream as a last resort, waits |
+//! | | pages read often that move anyway; cold data; else the stream of moves | `wear`, `stream` | waits | another stream of moves, any stream as a last resort, waits |
 //! | copies after a read | another mode, before a declared region, before the own mode | `cell_mode`, `area`, `refresh` | not copied | not copied |
 //! | map | the stream of the map | | waits | waits |
 //!
 //! Map pages that move go to the stream of the map in place of that of moves, and no scheme is asked about them.
-//! With a cache that may lose data the host has its own stream alone: a flush waits for no other.
+//! With a cache that may lose data the host has its own streams alone: a flush waits for no other.
 
 use firstread_core::{Arena, Ns, Status, Wait};
 
@@ -23,8 +23,10 @@ use super::buffer::Allocated;
 use super::{Item, Placement, TakeError, Why};
 use crate::config::WriteCache;
 use crate::ftl::map::Table;
-use crate::observe::{CopyRefused, Owner, RegionId, StreamId, StreamUse, Writer};
+use crate::observe::{CopyRefused, OpenedFor, Owner, RegionId, StreamId, StreamUse, Writer};
 use crate::policy::area::{Areas, Entry, PageMove, PageWrite};
+use crate::policy::page_type::Wish;
+use crate::policy::stream::HostStreams;
 use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
@@ -77,7 +79,9 @@ impl Placement {
     pub(super) fn has_one_choice(&self, item: &Item, shared: &Shared) -> bool {
         match item.why {
             Why::Host { .. } => {
-                !shared.blocks.has_regions() || shared.config.write_cache != WriteCache::Protected
+                !self.chooses_streams()
+                    && (!shared.blocks.has_regions()
+                        || shared.config.write_cache != WriteCache::Protected)
             }
             Why::Moved { .. } => !self.streams.declares_any(),
             Why::Copied(_) => false,
@@ -103,7 +107,11 @@ impl Placement {
             Why::Host { .. } => [
                 self.entry_of_write(item, table, shared)
                     .and_then(|entry| enters(entry, Next, Next)),
-                Some(Choice::new(Placement::stream_of_write(), Wait, Wait)),
+                Some(Choice::new(
+                    self.stream_of_write(item, table, shared),
+                    Wait,
+                    Wait,
+                )),
                 None,
             ],
             Why::Moved { .. } if table.directory.is_map(item.lpn) => [
@@ -144,6 +152,9 @@ impl Placement {
         table: &Table<M>,
         shared: &Shared,
     ) -> Option<Entry> {
+        if !shared.blocks.has_regions() || shared.config.write_cache != WriteCache::Protected {
+            return None;
+        }
         self.area.of_write(&PageWrite {
             heat: shared.heat.of(item.lpn),
             future: shared.future.of(item.lpn),
@@ -177,8 +188,8 @@ impl Placement {
             {
                 stream
             }
-            Owner::Wear => self.streams.cold().unwrap_or(StreamId::MOVE),
-            _ => StreamId::MOVE,
+            Owner::Wear if let Some(cold) = self.streams.cold() => cold,
+            _ => self.numbered_stream_of_move(owner, item, shared),
         }
     }
 
@@ -191,7 +202,7 @@ impl Placement {
         table: &Table<M>,
         shared: &mut Shared,
     ) -> Result<Taken, TakeError> {
-        if let Why::Host { has_merged } = item.why
+        if let Why::Host { has_merged, .. } = item.why
             && let Some(wait) = self.waits_for_cleaning(has_merged, shared)
         {
             return Err(TakeError::Wait(wait));
@@ -227,13 +238,41 @@ impl Placement {
             return self.take_for_entry(now, stream, entry, wish, shared);
         }
         match (self.streams.row(stream).writer(), item.why) {
-            (Writer::Host, Why::Host { has_merged }) => {
-                let slot = self.take_for_host(now, stream, has_merged, wish, shared)?;
-                Ok((stream, slot))
+            (Writer::Host, Why::Host { has_merged, .. }) => {
+                match self.take_for_host(now, stream, has_merged, wish, shared) {
+                    Ok(slot) => Ok((stream, slot)),
+                    Err(TakeError::Wait(Wait::Superblock)) if self.goes_to_neighbour() => {
+                        self.take_of_neighbour(stream, wish)
+                    }
+                    Err(refusal) => Err(refusal),
+                }
             }
             (Writer::Copy, _) => self.take_for_copy(now, stream, wish, shared),
             _ => self.take_for_move(now, stream, wish, shared),
         }
+    }
+
+    /// Whether a page goes to a stream of the host that has room, where its own one lacks a superblock.
+    fn goes_to_neighbour(&self) -> bool {
+        self.chooses_streams() && self.host_streams.goes_to_neighbour()
+    }
+
+    /// A slot of the stream of the host that is nearest to `own` and has room, for a page that the host writes.
+    #[cold]
+    fn take_of_neighbour(&mut self, own: StreamId, wish: Option<Wish>) -> Result<Taken, TakeError> {
+        let with_number = |stream: StreamId| (self.streams.row(stream).number(), stream);
+        let number = |stream| match with_number(stream).0 {
+            Some(OpenedFor::Host(number)) => number,
+            _ => 0,
+        };
+        let others = self.streams.of_host().filter(|stream| *stream != own);
+        let with_room = others.filter(|stream| self.streams.of(*stream).slots_left() > 0);
+        let nearest = with_room.min_by_key(|stream| number(*stream).abs_diff(number(own)));
+        let stream = nearest.ok_or(TakeError::Wait(Wait::Superblock))?;
+        let slot = self.streams.allocate(stream, wish);
+        let slot = slot.map_err(|_| TakeError::Wait(Wait::Buffer))?;
+        self.relocation.host_waits.set(Wait::Superblock, false);
+        Ok((stream, slot))
     }
 
     /// A page has been given the slot `taken` of `choice`. That it was `refused` a slot of a declared region is counted

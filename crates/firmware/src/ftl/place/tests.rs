@@ -388,7 +388,10 @@ fn host_writes(drive: &mut Drive, lpn: u64) -> Result<SuperblockId, TakeError> {
     let item = Item {
         lpn: Lpn(lpn),
         expect: None,
-        why: Why::Host { has_merged: false },
+        why: Why::Host {
+            has_merged: false,
+            placement: 0,
+        },
         wish: None,
     };
     let placed = drive.lower.store.take(Ns::ZERO, &item)?;
@@ -686,7 +689,7 @@ fn formula_declared_streams_share_their_superwordlines() {
     ];
     let geometry = drive(14, 64, 0).lower.store.shared.config.geometry;
     let plan = |rows: &'static [StreamRow]| {
-        StreamPlan::new(geometry, CellMode::Slc, 0, [&[], rows, &[], &[]])
+        StreamPlan::new(geometry, CellMode::Slc, 0, [&[], rows, &[], &[], &[], &[]])
     };
     let superwordline = geometry.slots_per_stripe();
     let superwordlines = |rows| plan(rows).slot_buffers() / superwordline;
@@ -705,7 +708,7 @@ fn formula_declared_streams_share_their_superwordlines() {
         (CellMode::Qlc, 0, ROWS, 2),
         (CellMode::Qlc, 8, &ROWS[2..], 2),
     ] {
-        let plan = StreamPlan::new(geometry, mode, map_pages, [rows, &[], &[], &[]]);
+        let plan = StreamPlan::new(geometry, mode, map_pages, [rows, &[], &[], &[], &[], &[]]);
         assert_eq!(plan.shared_buffer().superwordlines, shared);
         let all = || plan.buffers().chain([plan.shared_buffer()]);
         let slots: u32 = all().map(|buffer| buffer.slots).sum();
@@ -1001,14 +1004,17 @@ fn formula_a_wordline_is_free_when_its_last_program_fails() {
         let item = Item {
             lpn: Lpn(1),
             expect: None,
-            why: Why::Host { has_merged: false },
+            why: Why::Host {
+                has_merged: false,
+                placement: 0,
+            },
             wish: None,
         };
         let placed = drive.lower.store.take(Ns::ZERO, &item);
         let programs = drive.lower.commit(placed.expect("the drive is empty"));
         let store = &mut drive.lower.store;
         store.start(Ns::ZERO, programs, &mut ports);
-        while store.pad(Ns::ZERO, &mut ports) {}
+        while store.pad(Ns::ZERO, StreamId::HOST, &mut ports) {}
         let tags: Vec<u32> = ports.issued.iter().map(|op| op.tag.0).collect();
         assert_eq!(tags.len(), 2, "one program a die");
         let mut ended = |tag, ok| {
@@ -1041,7 +1047,10 @@ fn written_by_heat(pages: u64, times: u32, done: bool) -> Drive {
         let item = Item {
             lpn: Lpn(lpn),
             expect: None,
-            why: Why::Host { has_merged: false },
+            why: Why::Host {
+                has_merged: false,
+                placement: 0,
+            },
             wish: store.place.wish(Lpn(lpn), 1, false, &store.shared),
         };
         let placed = store.take(Ns::ZERO, &item).expect("superblocks are free");

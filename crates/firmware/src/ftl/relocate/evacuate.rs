@@ -4,7 +4,7 @@ use firstread_core::{Arena, CellMode, Geometry, Ns, SuperblockId, Wait};
 
 use super::Relocate;
 use crate::flash_store::FlashStore;
-use crate::ftl::place::{Erased, Evacuation};
+use crate::ftl::place::{Erased, Evacuation, HostStreamSet};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
 use crate::shared::Out;
@@ -111,7 +111,10 @@ impl Relocate {
         ports: &mut impl Out,
     ) -> bool {
         let keeps = store.place.keeps_older_in(block);
-        while keeps && store.pad(now, ports) {
+        while keeps
+            && let Some(stream) = store.place.stream_to_pad(HostStreamSet::any_wordline())
+            && store.pad(now, stream, ports)
+        {
             if store.place.relocation.pace.earn() {
                 self.update_pace(store);
             }

@@ -61,16 +61,14 @@ impl Relocate {
         }
         self.look_at_host(store);
         store.place.relocation.pace.update();
-        let Some(moves) = self.moves_until_free(store) else {
+        let slots = store.place.space.largest_slots as u32;
+        let wordline = store.place.relocation.pace.wordline();
+        let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
+        let over = |left: u32| left.saturating_sub(ahead).max(left / 4).max(1);
+        let Some((moves, left)) = self.moves_until_free(over, store) else {
             return store.place.relocation.pace.rest();
         };
-        let place = &mut store.place;
-        let left = place.left_for_host();
-        let slots = place.space.largest_slots as u32;
-        let wordline = place.relocation.pace.wordline();
-        let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
-        let over = left.saturating_sub(ahead).max(left / 4).max(1);
-        place.relocation.pace.spread(moves, over);
+        store.place.relocation.pace.spread(moves, over(left));
     }
 
     /// Wear leveling is planned when the host opens a superblock.
@@ -81,9 +79,14 @@ impl Relocate {
         self.gc.leveling.host_opened(since, waits);
     }
 
-    /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
-    /// flight do not count.
-    fn moves_until_free<M>(&mut self, store: &mut FlashStore<M>) -> Option<i64> {
+    /// Moves until the host can have the superblocks that it needs next, and the slots that it writes until then; none if it can have
+    /// them now. Where it has several streams, that is the one of their openings for which the most moves have to be made a
+    /// slot, and `over` says over how many slots they are spread. Moves in flight do not count.
+    fn moves_until_free<M>(
+        &mut self,
+        over: impl Fn(u32) -> u32,
+        store: &mut FlashStore<M>,
+    ) -> Option<(i64, u32)> {
         let (_, to_come) = self.map_pages_to_come(store);
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
@@ -94,11 +97,24 @@ impl Relocate {
         let (kept, _) = place.kept_soon(shared);
         let mut free = i64::from(space.free_soon(&shared.blocks)) - for_claim - i64::from(kept);
         let can_open = || to_come + for_claim == 0 && place.can_open(slots as u32, shared);
-        if free > 0 && (missing <= 0 || can_open()) {
+        let openings = place.openings();
+        let openings = openings.until();
+        // Openings for which there is a superblock, and so many superblocks more are needed for the next one.
+        let mut served = usize::from(free > 0 && (missing <= 0 || can_open()));
+        let mut steepest: Option<(i64, u32)> = None;
+        let steeper = |than: Option<(i64, u32)>, next: (i64, u32)| match than {
+            Some(than) if next.0 * i64::from(over(than.1)) <= than.0 * i64::from(over(next.1)) => {
+                Some(than)
+            }
+            _ => Some(next),
+        };
+        missing += served as i64 * slots;
+        free -= served as i64;
+        if served == openings.len() {
             return None;
         }
         // What stays in its region takes nothing of the drive's own one.
-        let open = i64::from(place.left_for_cleaning() + place.stay_of_emptying(shared));
+        let stay = i64::from(place.stay_of_emptying(shared));
         // Wear leveling that is planned takes no superblock: it gives back the one that it empties.
         let mut moves = self.gc.leveling.moves_to_come();
         free += i64::from(self.gc.leveling.planned_left());
@@ -110,23 +126,32 @@ impl Relocate {
             if all_begun { 0 } else { i64::from(valid) }
         });
         for after in 0..MOST_PLANNED {
-            let taken = (moves - open + slots - 1).max(0) / slots;
-            if missing <= 0 && free > taken {
-                return Some(moves);
+            while missing <= 0 && free > store.place.taken_by_moves(moves, stay) {
+                // A further superblock that is there already needs no moves.
+                if served == 0 || moves > 0 {
+                    steepest = steeper(steepest, (moves, openings[served]));
+                }
+                served += 1;
+                if served == openings.len() {
+                    return steepest;
+                }
+                missing += slots;
+                free -= 1;
             }
             if let Some(valid) = next {
                 moves += valid;
                 free += 1;
             }
             let Some(block) = self.planned(after, store) else {
-                return Some(moves);
+                return steeper(steepest, (moves, openings[served]));
             };
             let info = store.shared.blocks.info(block);
             next = Some(i64::from(info.valid_slots));
             missing -= i64::from(store.place.headroom_gained(info, &store.shared));
         }
         let last = next.unwrap_or(0).min(slots - 1);
-        Some(moves + missing.max(0) * last / (slots - last))
+        let all = moves + missing.max(0) * last / (slots - last);
+        steeper(steepest, (all, openings[served]))
     }
 
     /// The victim after `after` others, as things are now.
@@ -212,6 +237,7 @@ impl Relocate {
             return None;
         };
         self.gc.choose(block);
+        store.place.cleans(block, &store.shared);
         store.place.relocation.pace.update_soon();
         Some((Owner::Gc, block))
     }

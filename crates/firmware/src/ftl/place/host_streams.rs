@@ -1,0 +1,427 @@
+//! The streams of the host: which of them a page goes to, when each needs its next superblock, and what a flush waits for.
+//!
+//! Every drive has one, [`StreamId::HOST`]; a scheme of axis `stream` may declare more. A block for each concern. What the capacity
+//! is charged for a stream that is declared is in [`StreamPlan::kept_slots`](super::StreamPlan::kept_slots).
+
+use firstread_core::{Arena, Buf, Ppa, SuperblockId};
+
+use super::{Item, Placement, Programs, Why};
+use crate::ftl::map::Table;
+use crate::observe::{OpenedFor, Owner, StreamId, SuperblockInfo, stream_bin};
+use crate::policy::stream::{
+    HostStreams, Lay, MOST_HOST_STREAMS, MOST_MOVE_STREAMS, MovedPage, WrittenPage,
+};
+use crate::shared::{Out, Shared};
+
+/// **Choice.** Which stream a page goes to, where a scheme of axis `stream` chooses.
+impl Placement {
+    /// Whether a scheme chooses.
+    #[inline(always)]
+    pub(super) fn chooses_streams(&self) -> bool {
+        self.host_streams.is_on()
+    }
+
+    /// The stream that a page goes to which the host writes.
+    #[inline]
+    pub(super) fn stream_of_write<M: Arena>(
+        &self,
+        item: &Item,
+        table: &Table<M>,
+        shared: &Shared,
+    ) -> StreamId {
+        let (true, Why::Host { placement, .. }) = (self.chooses_streams(), item.why) else {
+            return StreamId::HOST;
+        };
+        let sees = self.host_streams.sees_overwritten();
+        let old = sees.then(|| table.map.at(item.lpn)).flatten();
+        let number = self.host_streams.of_write(&WrittenPage {
+            placement,
+            overwritten: old.map(|ppa| self.lay(ppa, shared)),
+            future: shared.future.of(item.lpn),
+        });
+        self.streams.host(number)
+    }
+
+    /// The stream of moves that a page of the host goes to which moves for `owner`, where the scheme of axis `wear` has none for it.
+    #[inline]
+    pub(super) fn numbered_stream_of_move(
+        &self,
+        owner: Owner,
+        item: &Item,
+        shared: &Shared,
+    ) -> StreamId {
+        match (self.chooses_streams(), item.expect) {
+            (true, Some(from)) => {
+                let number = self.host_streams.of_move(&MovedPage {
+                    owner,
+                    lies: self.lay(from, shared),
+                    future: shared.future.of(item.lpn),
+                });
+                self.streams.moves(number)
+            }
+            _ => StreamId::MOVE,
+        }
+    }
+
+    /// How the version at `ppa` lies.
+    fn lay(&self, ppa: Ppa, shared: &Shared) -> Lay {
+        let info = shared.blocks.info(ppa.block());
+        let age_slots = match self.host_streams.sees_ages() {
+            true => {
+                let slots = shared.slots_of(info.mode);
+                let written = self.ages.written_at(ppa, slots);
+                shared.counters.host_slots_written.saturating_sub(written)
+            }
+            false => 0,
+        };
+        Lay {
+            opened_for: info
+                .stream
+                .and_then(|stream| self.streams.row(stream).number()),
+            age_slots,
+        }
+    }
+
+    /// A page has been given slot `ppa` of `stream`; it moved from `from`, or the host wrote it.
+    #[inline]
+    pub(super) fn note_stream(
+        &mut self,
+        stream: StreamId,
+        ppa: Ppa,
+        from: Option<Ppa>,
+        shared: &mut Shared,
+    ) {
+        let now = shared.counters.host_slots_written;
+        let looks = from.is_none() && self.host_streams.sees_overwritten();
+        shared.counters.looked_up_before_placement += u64::from(looks);
+        match self.streams.row(stream).number() {
+            Some(OpenedFor::Host(number)) => self.shares.of_host.add(number),
+            Some(OpenedFor::Moves(number)) => self.shares.of_moves.add(number),
+            None => {}
+        }
+        if self.host_streams.sees_ages() {
+            let written = match from {
+                Some(from) => {
+                    let mode = shared.blocks.info(from.block()).mode;
+                    self.ages.written_at(from, shared.slots_of(mode))
+                }
+                None => now,
+            };
+            self.ages.filled(ppa, written, from.is_some());
+        }
+    }
+
+    /// The bin of the stream that the superblock of `info` was opened for, where a scheme chooses among streams.
+    #[inline]
+    pub(super) fn bin_of(&self, info: &SuperblockInfo) -> Option<usize> {
+        let stream = info.stream.filter(|_| self.chooses_streams())?;
+        self.streams.row(stream).number().map(stream_bin)
+    }
+
+    /// A page lies in a superblock of `stream` now, and no longer at `old`. `of_host`: the host wrote it.
+    #[inline(never)] // Most drives have one stream of the host.
+    pub(super) fn count_streams(
+        &self,
+        stream: StreamId,
+        old: Option<Ppa>,
+        of_host: bool,
+        shared: &mut Shared,
+    ) {
+        let counters = &mut shared.counters;
+        if let Some(number) = self.streams.row(stream).number() {
+            counters.slots_into_stream[stream_bin(number)] += 1;
+        }
+        let from = old.and_then(|old| self.bin_of(shared.blocks.info(old.block())));
+        if let Some(bin) = from {
+            let out = match of_host {
+                true => &mut counters.slots_invalidated_in_stream,
+                false => &mut counters.slots_moved_out_of_stream,
+            };
+            out[bin] += 1;
+        }
+    }
+
+    /// Garbage collection begins to empty superblock `block`.
+    pub(crate) fn cleans(&mut self, block: SuperblockId, shared: &Shared) {
+        if self.chooses_streams() {
+            let lay = self.lay(Ppa::new(block, 0), shared);
+            self.host_streams.cleans(&lay);
+        }
+    }
+}
+
+/// How the last pages were spread over streams. The counts are halved once a superblock was filled.
+#[derive(Clone, Debug)]
+pub(super) struct Share<const STREAMS: usize> {
+    pages: [u32; STREAMS],
+    all: u32,
+    most: u32,
+}
+
+impl<const STREAMS: usize> Share<STREAMS> {
+    /// For superblocks of `slots` slots.
+    fn new(slots: u32) -> Share<STREAMS> {
+        Share {
+            pages: [0; STREAMS],
+            all: 0,
+            most: 2 * slots,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, number: u8) {
+        self.pages[usize::from(number) % STREAMS] += 1;
+        self.all += 1;
+        if self.all >= self.most {
+            self.halve();
+        }
+    }
+
+    #[cold]
+    fn halve(&mut self) {
+        self.pages.iter_mut().for_each(|pages| *pages /= 2);
+        self.all = self.pages.iter().sum();
+    }
+
+    /// Of `slots` pages that come, those that stream `number` gets.
+    fn part_of(&self, slots: i64, number: u8) -> i64 {
+        let pages = i64::from(self.pages[usize::from(number)]);
+        slots * pages / i64::from(self.all.max(1))
+    }
+}
+
+/// The shares of the host's streams and of those of moves. Learned anew after a power cut.
+#[derive(Clone, Debug)]
+pub(super) struct Shares {
+    of_host: Share<MOST_HOST_STREAMS>,
+    of_moves: Share<MOST_MOVE_STREAMS>,
+}
+
+impl Shares {
+    pub(super) fn new(slots: u32) -> Shares {
+        Shares {
+            of_host: Share::new(slots),
+            of_moves: Share::new(slots),
+        }
+    }
+}
+
+/// Host slots until superblocks have to be free for streams of the host: the i-th entry until i + 1 of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Openings {
+    until: [u32; MOST_HOST_STREAMS],
+    len: usize,
+}
+
+impl Openings {
+    #[inline]
+    pub(crate) fn until(&self) -> &[u32] {
+        &self.until[..self.len]
+    }
+}
+
+/// A stream that had fewer than one of so many of the last pages rests.
+const RESTS_BELOW: u64 = 64;
+
+/// **Pacing.** Each stream needs its next superblock once the one that it fills is full. How many slots the host writes until
+/// then follows from the share of the last pages that the stream had.
+///
+/// A stream that rests may begin at any time, and may then need a superblock at once. Superblocks for all that rest would be kept free for
+/// nothing, and one that is wanted at once would hold cleaning at full pace. So one superblock is kept for all that rest
+/// together: it is to be free when the first of the others opens its own.
+impl Placement {
+    /// Slots that the host can write before it needs another superblock.
+    #[inline]
+    pub(crate) fn left_for_host(&self) -> u32 {
+        match self.streams.has_several_of_host() {
+            false => self.streams.of(StreamId::HOST).slots_left(),
+            true => self.openings().until[0],
+        }
+    }
+
+    /// When superblocks are needed, the first one first. Those that are more than a superblock away do not count, the first apart.
+    #[inline]
+    pub(crate) fn openings(&self) -> Openings {
+        match self.streams.has_several_of_host() {
+            false => Openings {
+                until: [self.streams.of(StreamId::HOST).slots_left(); MOST_HOST_STREAMS],
+                len: 1,
+            },
+            true => self.openings_of_several(),
+        }
+    }
+
+    #[inline(never)] // Most drives have one stream of the host.
+    fn openings_of_several(&self) -> Openings {
+        let share = &self.shares.of_host;
+        let (mut until, mut len) = ([u32::MAX; MOST_HOST_STREAMS], 0);
+        let mut resting = None;
+        for (number, stream) in (0..).zip(self.streams.of_host()) {
+            let left = u64::from(self.streams.of(stream).slots_left());
+            let (pages, all) = (u64::from(share.pages[number]), u64::from(share.all));
+            if pages * RESTS_BELOW < all || pages == 0 {
+                resting = Some(resting.map_or(left, |least: u64| least.min(left)));
+                continue;
+            }
+            until[len] = (left * all / pages).min(u64::from(u32::MAX)) as u32;
+            len += 1;
+        }
+        until[..len].sort_unstable();
+        let superblock = self.space.largest_slots as u32;
+        let near = until[..len]
+            .iter()
+            .filter(|until| **until <= superblock)
+            .count();
+        len = near.max(usize::from(len > 0));
+        if let Some(left) = resting {
+            let left = left.min(u64::from(u32::MAX)) as u32;
+            // Before anything was written all rest.
+            let when = if len == 0 { left } else { left.max(until[0]) };
+            let at = until[..len].partition_point(|until| *until <= when);
+            until.copy_within(at..len, at + 1);
+            until[at] = when;
+            len += 1;
+        }
+        Openings { until, len }
+    }
+
+    /// Superblocks that streams of moves open for `moves` moves, of which `stay` slots and those of the map find room elsewhere. Each
+    /// stream has the rest of its own superblock.
+    #[inline]
+    pub(crate) fn taken_by_moves(&self, moves: i64, stay: i64) -> i64 {
+        let slots = self.space.largest_slots as i64;
+        let taken = |moves: i64, open: i64| (moves - open + slots - 1).max(0) / slots;
+        match self.streams.has_several_of_moves() {
+            false => taken(moves, i64::from(self.left_for_cleaning()) + stay),
+            true => {
+                let moves = moves - stay;
+                let streams = (0..).zip(self.streams.numbered_of_moves());
+                let each = streams.map(|(number, stream)| {
+                    let left = i64::from(self.streams.of(stream).slots_left());
+                    taken(self.shares.of_moves.part_of(moves, number), left)
+                });
+                each.sum()
+            }
+        }
+    }
+}
+
+/// **Flush.** The wordlines of all streams of the host are numbered in the order in which they are begun. A flush waits until all that were
+/// begun before it are programmed, a write with FUA for those of the streams that its pages went to.
+impl Placement {
+    /// The number of the wordline that the host has begun last.
+    pub(crate) fn last_superwordline_of_host(&self) -> u64 {
+        self.streams.last_superwordline_of_host()
+    }
+
+    /// The number of the oldest wordline that some die has not programmed yet, of those streams of the host that are in `streams`.
+    pub(crate) fn oldest_superwordline_of_host(&self, streams: HostStreamSet) -> Option<u64> {
+        let of_host = (0..).zip(self.streams.of_host());
+        let of_set = of_host.filter(|(number, _)| streams.has(*number));
+        of_set
+            .filter_map(|(_, stream)| self.streams.of(stream).oldest_superwordline())
+            .min()
+    }
+
+    /// The set of the host's stream that `ppa` was written to.
+    pub(crate) fn host_stream_of(&self, ppa: Ppa, shared: &Shared) -> HostStreamSet {
+        let stream = shared.blocks.info(ppa.block()).stream;
+        match stream.and_then(|stream| self.streams.row(stream).number()) {
+            Some(OpenedFor::Host(number)) => HostStreamSet::of(number),
+            _ => HostStreamSet::default(),
+        }
+    }
+
+    /// Whether the host has several streams.
+    #[inline]
+    pub(crate) fn has_several_of_host(&self) -> bool {
+        self.streams.has_several_of_host()
+    }
+}
+
+/// A set of streams of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HostStreamSet(u16);
+
+const _: () = assert!(MOST_HOST_STREAMS <= u16::BITS as usize);
+
+impl HostStreamSet {
+    pub(crate) const ALL: HostStreamSet = HostStreamSet(u16::MAX);
+
+    /// All wordlines of all streams, for [`Placement::stream_to_pad`].
+    pub(crate) fn any_wordline() -> impl Iterator<Item = (HostStreamSet, u64)> + Clone {
+        core::iter::once((HostStreamSet::ALL, u64::MAX))
+    }
+
+    fn of(number: u8) -> HostStreamSet {
+        HostStreamSet(1 << number)
+    }
+
+    fn has(self, number: u8) -> bool {
+        self.0 >> number & 1 != 0
+    }
+
+    pub(crate) fn join(&mut self, other: HostStreamSet) {
+        self.0 |= other.0;
+    }
+}
+
+/// **Merging.** A page that is merged in the write buffer stays in the stream that it went to.
+impl Placement {
+    /// The buffer of the slot at `ppa`, if the host may still change it.
+    #[inline]
+    pub(crate) fn open_slot_of_host(&self, ppa: Ppa) -> Option<Buf> {
+        match self.streams.has_several_of_host() {
+            false => self.streams.of(StreamId::HOST).open_slot(ppa),
+            true => {
+                let mut of_host = self.streams.of_host();
+                of_host.find_map(|stream| self.streams.of(stream).open_slot(ppa))
+            }
+        }
+    }
+}
+
+/// **Padding.** The wordline of each stream that holds data which a command waits for is padded, and takes the slots of its own stream
+/// alone.
+impl Placement {
+    /// The stream of the host to be padded next for commands that wait for wordlines of `streams` up to number `last`: one that fills such
+    /// a wordline, and of which no other wordline waits to be programmed. While one does, commands that arrive may still share the wordline
+    /// that is being filled.
+    pub(crate) fn stream_to_pad(
+        &self,
+        waits: impl Iterator<Item = (HostStreamSet, u64)> + Clone,
+    ) -> Option<StreamId> {
+        let mut of_host = (0..).zip(self.streams.of_host());
+        let is_needed = |number: u8, filling: u64| {
+            !self.streams.has_several_of_host()
+                || waits
+                    .clone()
+                    .any(|(streams, last)| streams.has(number) && filling <= last)
+        };
+        let found = of_host.find(|(number, stream)| {
+            let buffer = self.streams.of(*stream);
+            buffer.only_fills() && is_needed(*number, buffer.superwordlines_begun())
+        });
+        found.map(|(_, stream)| stream)
+    }
+
+    /// Pads one slot of the wordline that `stream` of the host fills. Returns the programs that this makes due; none if nothing is
+    /// padded.
+    pub(crate) fn pad(
+        &mut self,
+        stream: StreamId,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) -> Option<Programs> {
+        self.pad_superwordline(stream, shared, ports)
+    }
+}
+
+/// **Power.** The host fills its own streams, and that of the declared region only where the write cache is protected.
+impl Placement {
+    /// Slots that the host has in the buffers of its own streams, and that are not on flash yet, with their buffers.
+    pub(super) fn held_by_host(&self) -> impl Iterator<Item = (Ppa, Buf)> {
+        let buffers = self.streams.of_host().map(|stream| self.streams.of(stream));
+        buffers.flat_map(|buffer| (0..buffer.len()).filter_map(|i| buffer.held_at(i)))
+    }
+}
