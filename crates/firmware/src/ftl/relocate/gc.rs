@@ -40,12 +40,11 @@ use crate::shared::Shared;
 /// ten SLC programs, and writes share the dies with moves.
 const AHEAD_WORDLINES: u32 = 8;
 impl Relocate {
-    /// Lower and upper estimate of the map pages written until the host has filled its open superblock. The
+    /// Lower and upper estimate of the map pages written until the host has written `left` slots. The
     /// rate is that of the recent past, with four standard deviations of a Poisson count on either side. Map
     /// pages take headroom, and one slot missing at the deadline costs the moves of a whole superblock.
-    fn map_pages_to_come<M>(&self, store: &FlashStore<M>) -> (i64, i64) {
+    fn map_pages_to_come<M>(&self, left: u32, store: &FlashStore<M>) -> (i64, i64) {
         let (place, counters) = (&store.place, &store.shared.counters);
-        let left = place.left_for_host();
         let before = place.relocation.written_before[0];
         let slots = counters.host_slots_written - before.0;
         let pages = counters.front.map_writes - before.1;
@@ -87,7 +86,10 @@ impl Relocate {
         over: impl Fn(u32) -> u32,
         store: &mut FlashStore<M>,
     ) -> Option<(i64, u32)> {
-        let (_, to_come) = self.map_pages_to_come(store);
+        let openings = store.place.openings();
+        let openings = openings.until();
+        let map_pages = |until: u32, store: &FlashStore<M>| self.map_pages_to_come(until, store).1;
+        let to_come = map_pages(openings[0], store);
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
         let slots = space.largest_slots as i64;
@@ -97,8 +99,6 @@ impl Relocate {
         let (kept, _) = place.kept_soon(shared);
         let mut free = i64::from(space.free_soon(&shared.blocks)) - for_claim - i64::from(kept);
         let can_open = || to_come + for_claim == 0 && place.can_open(slots as u32, shared);
-        let openings = place.openings();
-        let openings = openings.until();
         // Openings for which there is a superblock, and so many superblocks more are needed for the next one.
         let mut served = usize::from(free > 0 && (missing <= 0 || can_open()));
         let mut steepest: Option<(i64, u32)> = None;
@@ -108,10 +108,12 @@ impl Relocate {
             }
             _ => Some(next),
         };
-        missing += served as i64 * slots;
-        free -= served as i64;
         if served == openings.len() {
             return None;
+        }
+        if served > 0 {
+            missing += slots + map_pages(openings[served], store) - to_come;
+            free -= 1;
         }
         // What stays in its region takes nothing of the drive's own one.
         let stay = i64::from(place.stay_of_emptying(shared));
@@ -135,7 +137,8 @@ impl Relocate {
                 if served == openings.len() {
                     return steepest;
                 }
-                missing += slots;
+                let map_pages = |until: u32| self.map_pages_to_come(until, store).1;
+                missing += slots + map_pages(openings[served]) - map_pages(openings[served - 1]);
                 free -= 1;
             }
             if let Some(valid) = next {
@@ -176,7 +179,8 @@ impl Relocate {
     fn filled_to_their_end<M>(&self, store: &FlashStore<M>) -> [Option<SuperblockId>; FILLED] {
         let map_ends = store.place.has_map() && {
             let map_left = store.place.left_for_map();
-            self.map_pages_to_come(store).0 > i64::from(map_left)
+            let left = store.place.left_for_host();
+            self.map_pages_to_come(left, store).0 > i64::from(map_left)
         };
         store.place.filled_to_their_end(map_ends)
     }
