@@ -335,6 +335,7 @@ pub struct TraceOptions {
     ///   offset:UNIT  first byte, in units of B, sector (512 B), 4KiB, ...
     ///   size:UNIT    length, in the same units
     ///   device       number of a volume
+    ///   placement    placement handle of a write (NVMe's FDP), from 0 on
     ///   -            a column that is not used; ... at the end stands for all that follow
     #[arg(
         long,
@@ -346,7 +347,7 @@ pub struct TraceOptions {
     /// A regular expression for the lines of any text: its named groups are the columns
     ///
     /// Groups have the names of columns, with the unit behind an underscore: `(?<time_us>...)`, `(?<op>...)`,
-    /// `(?<offset_B>...)`, `(?<offset_sector>...)`, `(?<size_B>...)`, `(?<size_4KiB>...)`, `(?<device>...)`. Lines that do not match
+    /// `(?<offset_B>...)`, `(?<offset_sector>...)`, `(?<size_B>...)`, `(?<size_4KiB>...)`, `(?<device>...)`, `(?<placement>...)`. Lines that do not match
     /// are skipped, which is said.
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     pub trace_regex: Option<String>,

@@ -45,6 +45,12 @@ fn golden_errors() {
             "128166372003061629,hm,1,Read,99915360000000000,4096,24931\n",
         )
         .with("write.fio", "[w]\nrw=randwrite\nbs=4k\n")
+        .with("fdp.fio", "[w]\nrw=randwrite\nfdp=1\n")
+        .with(
+            "ranges.fio",
+            "[w]\nrw=write\nfdp=1\nplid_select=scheme\ndp_scheme=ranges.txt\n",
+        )
+        .with("ranges.txt", "0,512,1\n512,1024\n")
         .with("life.json", "{}")
         .with(
             "other.json",
@@ -57,7 +63,7 @@ fn golden_errors() {
         );
     let example = "randread-4k-qd1";
     let small = ["--drive", "bench-4g"];
-    let cases: [&[&str]; 34] = [
+    let cases: [&[&str]; 36] = [
         &[],
         &["rnu"],
         &["list", "drive"],
@@ -68,6 +74,8 @@ fn golden_errors() {
         &["run", "option.fio"],
         &["run", "size.fio"],
         &["run", "past.fio"],
+        &["run", "fdp.fio"],
+        &["run", "ranges.fio"],
         &["run", "empty"],
         &["run", "past.csv"],
         &["run", "word.csv", "--trace-format", "msr"],

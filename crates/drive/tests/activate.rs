@@ -32,6 +32,7 @@ fn run(drive: &mut Drive, op: Option<HostOp>, requests: u64) -> RunStats {
             offset_bytes: i * 2_654_435_761 % (1 << 21) * 4096,
             len_bytes: 4096 << (i % 3),
             device: 0,
+            placement: 0,
         })
     });
     let host = Host::trace("trace", records, 16, None);

@@ -164,6 +164,7 @@ fn request(drive: &mut Drive, op: HostOp, mib: std::ops::Range<u64>) {
             offset_bytes: i << 17,
             len_bytes: 1 << 17,
             device: 0,
+            placement: 0,
         })
     });
     let host = Host::trace("stretch", records, 16, None);

@@ -68,6 +68,7 @@ fn model_a_loop_of_ones_own_sees_every_completion_of_a_run() {
                 offset_bytes,
                 len_bytes,
                 device: 0,
+                placement: 0,
             })
         });
         let host = Host::trace("trace", records, DEPTH, None);

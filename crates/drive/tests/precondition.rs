@@ -108,6 +108,7 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
                 offset_bytes: page(draws.at(i)) * PAGE,
                 len_bytes: PAGE as u32,
                 device: 0,
+                placement: 0,
             })
         });
         let stats = Host::trace("w", records, 64, None).run(drive, &mut |_| {});

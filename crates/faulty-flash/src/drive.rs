@@ -333,10 +333,10 @@ impl FaultyDrive {
         offset_bytes: u64,
         len_bytes: u32,
     ) -> Result<bool, Violation> {
-        self.submit_with(op, offset_bytes, len_bytes, false)
+        self.submit_with(op, offset_bytes, len_bytes, false, 0)
     }
 
-    /// The same, with Force Unit Access if `fua` says so.
+    /// The same, with Force Unit Access if `fua` says so, and with the placement handle of a write.
     ///
     /// # Errors
     /// The first violation that came of it.
@@ -346,6 +346,7 @@ impl FaultyDrive {
         offset_bytes: u64,
         len_bytes: u32,
         fua: bool,
+        placement: u16,
     ) -> Result<bool, Violation> {
         let mut events = 0;
         while self.platform.model.in_flight() >= self.config.queue_depth {
@@ -362,7 +363,7 @@ impl FaultyDrive {
             offset_bytes,
             len_bytes,
             fua,
-            placement: 0,
+            placement,
         };
         self.platform.model.submit(command);
         self.firmware.submit(self.now, command, &mut self.platform);

@@ -50,8 +50,8 @@ impl Default for Load {
 /// What a step asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// A command: what, first byte, bytes, FUA.
-    Command(HostOp, u64, u32, bool),
+    /// A command: what, first byte, bytes, FUA, placement handle.
+    Command(HostOp, u64, u32, bool, u16),
     /// A move of a page.
     Move(Owner, Lpn),
     /// A change of a superblock's mode.
@@ -100,15 +100,19 @@ impl Load {
             found
         });
         match kind {
-            Some(0) => Step::Command(HostOp::Write, offset, len, s.at(14).below(8) == 0),
+            Some(0) => {
+                let handles = u64::from(config.schemes.placement_handles());
+                let (fua, placement) = (s.at(14).below(8) == 0, s.at(15).below(handles) as u16);
+                Step::Command(HostOp::Write, offset, len, fua, placement)
+            }
             Some(2) => {
                 let at = *cursor;
                 let len = size.min(bytes - at);
                 *cursor = (at + len) % bytes;
-                Step::Command(HostOp::Read, at, len as u32, false)
+                Step::Command(HostOp::Read, at, len as u32, false, 0)
             }
-            Some(3) => Step::Command(HostOp::Trim, offset, len, false),
-            Some(4) => Step::Command(HostOp::Flush, 0, 0, false),
+            Some(3) => Step::Command(HostOp::Trim, offset, len, false, 0),
+            Some(4) => Step::Command(HostOp::Flush, 0, 0, false, 0),
             Some(5) => {
                 let modes = [CellMode::Slc, CellMode::Tlc, config.mode];
                 let mode = modes[s.at(7).below(3) as usize];
@@ -120,7 +124,7 @@ impl Load {
                     _ => Step::Move(Owner::Refresh, Lpn(lpn)),
                 }
             }
-            _ => Step::Command(HostOp::Read, offset, len, false),
+            _ => Step::Command(HostOp::Read, offset, len, false, 0),
         }
     }
 

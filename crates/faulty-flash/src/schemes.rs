@@ -195,6 +195,17 @@ impl SchemeChoices {
         values.map(|values| values.own_streams() as u64).sum()
     }
 
+    /// Placement handles that writes of the host may name; eight where the schemes know none, and do not look at them.
+    pub(crate) fn placement_handles(&self) -> u16 {
+        let values = self
+            .each()
+            .find(|(axis, scheme, _)| axis.name == "stream" && scheme.name == "fdp")
+            .map(|(_, scheme, values)| Values::new(scheme, values));
+        values
+            .and_then(|values| values.find("handles"))
+            .map_or(8, |handles| handles as u16)
+    }
+
     fn each(&self) -> impl Iterator<Item = (&'static Axis, &'static Scheme, &[i64])> {
         let chosen = AXES.iter().zip(&self.chosen);
         chosen.map(|(axis, (scheme, values))| (axis, &axis.schemes[*scheme], &values[..]))

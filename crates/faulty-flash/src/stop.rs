@@ -112,14 +112,19 @@ impl FaultyDrive {
         let first = s.at(6).below(self.config.capacity_slots - slots + 1);
         match (0..depth).find(is_free) {
             Some(id) => {
+                let op = ops[s.at(4).below(3) as usize];
+                let handles = u64::from(self.config.schemes.placement_handles());
                 let command = HostCommand {
                     id: CommandId(id),
-                    op: ops[s.at(4).below(3) as usize],
+                    op,
                     client: 0,
                     offset_bytes: first * size,
                     len_bytes: (slots * size) as u32,
                     fua: false,
-                    placement: 0,
+                    placement: match op {
+                        HostOp::Write => s.at(8).below(handles) as u16,
+                        _ => 0,
+                    },
                 };
                 stopped.submit(self.now, command, &mut self.platform);
             }

@@ -254,8 +254,8 @@ impl Trial {
         for i in 0..self.steps {
             *step = i;
             match self.load.step(&self.drive, stream, i, &mut cursor) {
-                Step::Command(op, offset, len, fua) => {
-                    if !drive.submit_with(op, offset, len, fua)? {
+                Step::Command(op, offset, len, fua, placement) => {
+                    if !drive.submit_with(op, offset, len, fua, placement)? {
                         return Ok(TrialEnd::DieStuck);
                     }
                 }

@@ -209,7 +209,11 @@ fn powerloss_a_flushed_write_that_is_lost_is_noticed() {
     for fua in [false, true] {
         let mut drive =
             FaultyDrive::with_bug(&config, &Faults::default(), 1, ForgetsBuffers).unwrap();
-        assert!(drive.submit_with(HostOp::Write, 8192, 4096, fua).unwrap());
+        assert!(
+            drive
+                .submit_with(HostOp::Write, 8192, 4096, fua, 0)
+                .unwrap()
+        );
         assert!(drive.submit(HostOp::Flush, 0, 0).unwrap());
         drive.finish().unwrap();
         drive.power_cut().unwrap();
@@ -660,7 +664,11 @@ fn powerloss_fua_waits_for_data_whose_program_failed() {
     };
     for flushes in [false, true] {
         let mut drive = FaultyDrive::new(&trial.drive, &faults, 1).unwrap();
-        assert!(drive.submit_with(HostOp::Write, 0, 4096, !flushes).unwrap());
+        assert!(
+            drive
+                .submit_with(HostOp::Write, 0, 4096, !flushes, 0)
+                .unwrap()
+        );
         if flushes {
             assert!(drive.submit(HostOp::Flush, 0, 0).unwrap());
         }

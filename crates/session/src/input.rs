@@ -253,7 +253,7 @@ impl Input {
             content: OnceLock::new(),
         };
         // An unreadable trace is reported before a drive is built.
-        trace.reader(u64::MAX)?;
+        trace.reader(u64::MAX, Some(u16::MAX))?;
         Ok(Input::Trace(Box::new(trace)))
     }
 
@@ -322,12 +322,13 @@ impl Input {
         input.map_err(|error| error.of(label))
     }
 
-    /// The job file called `name` with this text.
+    /// The job file called `name` with this text. Files that it names lie in its folder.
     ///
     /// # Errors
     /// [`Error::Workload`] where it is none.
     pub fn job_file(name: &str, text: String) -> Result<Input, Error> {
-        let workload = fio::parse(name, &text)?;
+        let read = |file: &str| beside(name, file);
+        let workload = fio::parse_with(name, &text, &read)?;
         Ok(Input::Jobs { workload, text })
     }
 
@@ -351,7 +352,9 @@ impl Input {
         };
         let option = format!("{key}={value}");
         // Alone first: what is wrong with it is not a line of the file.
-        fio::parse(&format!("--job {option}"), &format!("[job]\n{option}\n"))?;
+        let read = |file: &str| beside(&workload.name, file);
+        let alone = format!("[job]\n{option}\n");
+        fio::parse_with(&format!("--job {option}"), &alone, &read)?;
         let names = || text.lines().filter_map(section_name);
         if let Some(section) = section.filter(|section| !names().any(|name| name == *section)) {
             let jobs = names().filter(|name| *name != "global");
@@ -466,6 +469,18 @@ impl Input {
         })
     }
 
+    /// That a drive with so many placement handles has those that the jobs name; none where it takes no handle. Records of
+    /// a trace are checked as they are read.
+    ///
+    /// # Errors
+    /// [`Error::Workload`] where a job names another one.
+    pub(crate) fn check_handles(&self, drive: Option<u16>) -> Result<(), Error> {
+        match self {
+            Input::Jobs { workload, .. } => Ok(workload.check_handles(drive)?),
+            Input::Trace(_) | Input::StandIn { .. } => Ok(()),
+        }
+    }
+
     /// Groups of jobs that run one after the other (`stonewall`).
     pub fn groups(&self) -> u64 {
         match self {
@@ -488,14 +503,20 @@ impl Input {
 }
 
 impl Trace {
-    /// Reads it from its beginning, for a drive of `capacity_bytes`. Once its result is to be kept, a file that was
+    /// Reads it from its beginning, for a drive of `capacity_bytes` with so many placement handles (none where it takes no
+    /// handle). Once its result is to be kept, a file that was
     /// changed since then is an error of the reader.
     ///
     /// # Errors
     /// [`Error`] where its file cannot be opened, or its first records are not a trace.
-    pub fn reader(&self, capacity_bytes: u64) -> Result<TraceReader<Box<dyn Read + '_>>, Error> {
+    pub fn reader(
+        &self,
+        capacity_bytes: u64,
+        placement_handles: Option<u16>,
+    ) -> Result<TraceReader<Box<dyn Read + '_>>, Error> {
         let options = TraceOptions {
             capacity_bytes,
+            placement_handles,
             ..self.options.clone()
         };
         let source = self.source.read()?;
@@ -519,12 +540,13 @@ impl Trace {
                 self.content.get_or_init(|| content)
             }
         };
-        // Capacity and limit are of a run and not of its trace. A field that is added has to be decided on here.
+        // Capacity, handles and limit are of a run and not of its trace. A field that is added has to be decided on here.
         let TraceOptions {
             format,
             columns,
             pattern,
             capacity_bytes: _,
+            placement_handles: _,
             wrap,
             on_time_back,
             speed,
@@ -577,6 +599,12 @@ fn numbered(name: &str) -> Option<(&str, usize)> {
     let (file, number) = name.rsplit_once('#')?;
     (file.ends_with(".xml") && !files::is_file(Path::new(name)))
         .then(|| Some((file, number.parse().ok()?)))?
+}
+
+/// The text of `file`, whose path begins at the folder of the job file called `name`.
+fn beside(name: &str, file: &str) -> Result<String, String> {
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    files::read_text(&folder.join(file)).map_err(|error| error.to_string())
 }
 
 /// Whether a file begins as a workload of MQSim.
@@ -694,6 +722,34 @@ mod tests {
         ] {
             assert!(!is_job_file(text.as_bytes()), "{text}");
         }
+    }
+
+    /// The file of `dp_scheme` lies beside the job file, and what it holds is part of what a result is found by.
+    #[test]
+    fn formula_a_job_depends_on_what_the_file_of_its_handles_holds() {
+        let folder = format!("firstread-input-handles-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let (job, scheme) = (folder.join("job.fio"), folder.join("scheme.txt"));
+        let text = "[j]\nrw=write\nfdp=1\nplid_select=scheme\ndp_scheme=scheme.txt\n";
+        std::fs::write(&job, text).unwrap();
+        let open = || Input::open(job.to_str().unwrap());
+        let identity = |ranges: &str| {
+            std::fs::write(&scheme, ranges).unwrap();
+            open().unwrap().identity().unwrap()
+        };
+        let one = identity("0,512,1\n");
+        let (again, other) = (identity("0,512,1\n"), identity("0,512,2\n"));
+        let set = open().unwrap().with_option("dp_scheme", "scheme.txt");
+        std::fs::remove_file(&scheme).unwrap();
+        let missing = open().unwrap_err().to_string();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(one, again);
+        assert_ne!(one, other);
+        assert!(set.is_ok());
+        let (job, scheme) = (job.display(), scheme.display());
+        let expected = format!("{job}:5: dp_scheme=scheme.txt: {scheme}: ");
+        assert!(missing.starts_with(&expected), "{missing}");
     }
 
     #[test]

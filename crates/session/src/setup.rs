@@ -126,6 +126,11 @@ impl Simulation {
             burn_in: self.burn_in.clone(),
             interrupt: Interrupt::default(),
         };
+        let handles = setup.profile.placement_handles();
+        self.input.check_handles(handles)?;
+        if let Some(by) = setup.burn_in_input() {
+            by.check_handles(handles)?;
+        }
         if let Some(path) = &self.wear_from {
             worn::wear_from(&mut setup.profile, &mut setup.state, path)?;
         }

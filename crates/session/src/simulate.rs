@@ -321,7 +321,7 @@ fn burn_in(
             }
             Input::Trace(trace) => Host::trace(
                 setup.input.title(),
-                trace.reader(capacity_bytes)?,
+                trace.reader(capacity_bytes, setup.profile.placement_handles())?,
                 depth,
                 None,
             ),
@@ -368,7 +368,9 @@ fn foretold<'a>(
     if setup.profile.needs(Need::Future) {
         match &*setup.input {
             Input::Jobs { .. } => {}
-            Input::Trace(trace) => host.foretell_by(trace.reader(capacity_bytes)?),
+            Input::Trace(trace) => {
+                host.foretell_by(trace.reader(capacity_bytes, setup.profile.placement_handles())?)
+            }
             Input::StandIn { row, speed } => {
                 let workload_seed = setup.state.workload_seed;
                 host.foretell_by(stand_in(row, *speed, capacity_bytes, workload_seed)?);
@@ -423,7 +425,7 @@ fn run(
             (run(host)?, workload.notices.clone())
         }
         Input::Trace(trace) => {
-            let mut reader = trace.reader(capacity_bytes)?;
+            let mut reader = trace.reader(capacity_bytes, setup.profile.placement_handles())?;
             let host = Host::trace(setup.input.title(), &mut reader, depth, setup.limit);
             (run(host)?, reader.notices())
         }

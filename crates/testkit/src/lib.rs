@@ -138,6 +138,7 @@ fn scripted(script: &[Scripted]) -> Host<'_> {
             offset_bytes,
             len_bytes,
             device: 0,
+            placement: 0,
         })
     });
     Host::trace("script", records, u32::MAX, None)

@@ -64,6 +64,7 @@ fn allocations_with(set: &[&str], request: impl Fn(u64) -> (HostOp, u64, u32)) -
             offset_bytes,
             len_bytes,
             device: 0,
+            placement: 0,
         })
     });
     let stats = Host::trace("memory", records, 64, None)
@@ -113,6 +114,7 @@ fn overwrites_are_all_that_grows(precondition: Precondition) {
                 offset_bytes: Stream::new(5).at(n).below(pages) * 4096,
                 len_bytes: 4096,
                 device: 0,
+                placement: 0,
             })
         });
         let stats = Host::trace("memory", records, 64, None).run(&mut drive, &mut |_| {});
@@ -214,6 +216,7 @@ fn lost_reads_allocate_nothing() {
             offset_bytes: first + Stream::new(n).below(half / 4096) * 4096,
             len_bytes: 4096,
             device: 0,
+            placement: 0,
         })
     });
     let stats = Host::trace("memory", records, 64, None)

@@ -1,7 +1,9 @@
 //! A parsed load: jobs with every value resolved to a number in its unit, or to fio's default.
 #![allow(missing_docs, reason = "names are those of fio's options")]
 
-use crate::error::{Location, Notice};
+use crate::error::{Location, Notice, WorkloadError};
+use crate::handles::Handles;
+use crate::stream::JobError;
 
 /// A load: jobs that share one drive, and what the user should know about how it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -316,6 +318,8 @@ pub struct JobSpec {
     pub fua: bool,
     /// Writes between two flushes (`fsync`, `fdatasync`).
     pub writes_per_flush: Option<u32>,
+    /// Placement handles of its writes (`fdp`); none where they name none.
+    pub handles: Option<Handles>,
     /// Search for a queue depth.
     pub latency_target: Option<LatencyTarget>,
     /// Jobs since the last `stonewall` or `new_group` are a reporting group.
@@ -346,11 +350,31 @@ impl Workload {
         let of = jobs.flat_map(|job| [job.temperature_c, job.delay_temperature_c]);
         of.flatten().reduce(f64::max)
     }
+
+    /// That a drive with so many placement handles has those that the jobs name; none where it takes no handle.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Job`], of the first job that names another one.
+    pub fn check_handles(&self, drive: Option<u16>) -> Result<(), WorkloadError> {
+        self.jobs.iter().try_for_each(|job| match &job.handles {
+            Some(handles) => handles.check(drive).map_err(|why| job.error(why)),
+            None => Ok(()),
+        })
+    }
 }
 
 impl JobSpec {
     pub fn writes(&self) -> bool {
         self.operations.directions().contains(&Direction::Write)
+    }
+
+    /// That the job is wrong.
+    pub fn error(&self, why: JobError) -> WorkloadError {
+        WorkloadError::Job {
+            place: self.place.clone(),
+            job: self.name.clone(),
+            why,
+        }
     }
 
     /// Whether it reads, at least now and then.
@@ -399,6 +423,7 @@ impl JobSpec {
             arrivals: Arrivals::Linear,
             fua: false,
             writes_per_flush: None,
+            handles: None,
             latency_target: None,
             reporting_group: 0,
             wait_for: None,

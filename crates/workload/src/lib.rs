@@ -5,6 +5,7 @@
 //! gives the same requests on every host.
 //!
 //! - [`fio`]: job files. One table of options drives parsing, messages and documentation.
+//! - [`handles`]: which placement handle a write names (NVMe's Flexible Data Placement).
 //! - [`job`]: a parsed load, [`Workload`], one [`JobSpec`] per fio job and clone.
 //! - [`stream`]: [`JobStream`] turns a job into requests, without allocating per request.
 //! - [`trace`]: [`TraceReader`] turns a block trace into records; one table of formats.
@@ -13,6 +14,7 @@
 mod checksum;
 pub mod error;
 pub mod fio;
+pub mod handles;
 pub mod job;
 mod nearest;
 pub mod stream;

@@ -36,7 +36,7 @@ const TRACES: [(&str, &[u8]); 19] = [
 ];
 
 /// Job files with options of all kinds.
-const JOBS: [&str; 4] = [
+const JOBS: [&str; 5] = [
     include_str!("data/mixed.fio"),
     "[global]\nrw=randrw\nrwmixread=70\nbssplit=4k/50:16k/30:64k/20\nsize=64m\n[a]\nnumjobs=3\n\
      random_distribution=zoned:60/10:30/20:10/70\nrate_iops=1k,2k\nrate_process=poisson\n\
@@ -47,6 +47,8 @@ const JOBS: [&str; 4] = [
     "[a]\n# firstread: temperature=55\nrw=randread\nblockalign=4k\nbs=16k\npercentage_random=40\nruntime=2s\ntime_based\n\
      ramp_time=1\npercentile_list=50:99:99.99\nflow=3\nflow_id=1\n[b]\nnew_group\nrw=readwrite\nzonesize=64k\nzoneskip=8k\n\
      randseed=7\nsync=dsync\n",
+    "[global]\nrw=randwrite\nfdp=1\nplids=0,2-4,7\n[a]\nplid_select=random\n[b]\ndataplacement=fdp\nbs=8k\n\
+     [c]\nrw=trimwrite\nfdp_pli=1\nfdp_pli_select=roundrobin\n",
 ];
 
 /// Where in its input an error is; none where it is about a name that was asked for.

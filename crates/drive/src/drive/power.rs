@@ -263,6 +263,7 @@ mod tests {
                 offset_bytes: place << 14,
                 len_bytes: 16 << 10,
                 device: 0,
+                placement: 0,
             })
         });
         let mut host = Host::trace("power", records, 8, None);

@@ -413,6 +413,13 @@ impl DriveProfile {
         Some(Heat::bytes_for(&config, slots))
     }
 
+    /// Placement handles that the drive has for writes of the host; none where it takes no handle.
+    pub fn placement_handles(&self) -> Option<u16> {
+        let stream = self.scheme("stream")?;
+        let fdp = (stream.scheme.name == "fdp").then(|| stream.values())?;
+        u16::try_from(fdp.find("handles")?).ok()
+    }
+
     /// The choice on the axis called `axis`.
     pub fn scheme(&self, axis: &str) -> Option<&SchemeChoice> {
         self.schemes.iter().find(|c| c.axis.name == axis)

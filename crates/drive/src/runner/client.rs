@@ -123,6 +123,18 @@ impl<'a> Client<'a> {
         })
     }
 
+    /// The drive has so many placement handles; none where it takes no handle.
+    pub(super) fn on_handles(&mut self, drive: Option<u16>) -> Result<(), WorkloadError> {
+        let (Source::Job(stream), Some((place, job))) = (&mut self.source, &self.job) else {
+            return Ok(());
+        };
+        stream.on_handles(drive).map_err(|why| WorkloadError::Job {
+            place: place.clone(),
+            job: job.clone(),
+            why,
+        })
+    }
+
     pub(crate) fn trace(
         records: impl Iterator<Item = Result<TraceRecord, WorkloadError>> + 'a,
         depth: u32,
@@ -400,6 +412,7 @@ pub(super) fn from_record(record: TraceRecord) -> Request {
             record.len_bytes
         },
         fua: false,
+        placement: record.placement,
         not_before_ns: record.time_ns,
         think_ns: 0,
     }

@@ -151,6 +151,12 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// The drive has so many placement handles; none where it takes no handle.
+    pub(super) fn on_handles(&mut self, drive: Option<u16>) -> Result<(), WorkloadError> {
+        let mut clients = self.clients.iter_mut();
+        clients.try_for_each(|client| client.on_handles(drive))
+    }
+
     /// Sets the write amplification at which a burn-in was steady. A run close to that value counts as steady as soon
     /// as it is long enough to tell.
     pub fn expect_amplification(&mut self, burn_in: f64) {

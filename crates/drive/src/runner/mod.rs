@@ -108,6 +108,7 @@ impl<'h> Host<'h> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<FinishedRun<'h>, RunError> {
         let mut host = self;
+        host.on_handles(drive.profile().placement_handles())?;
         host.foretell(drive)?;
         let start = drive.now();
         let before = drive.counters().clone();

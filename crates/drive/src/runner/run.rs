@@ -325,7 +325,7 @@ impl<'a> Run<'a> {
                         offset_bytes: request.offset_bytes,
                         len_bytes: request.len_bytes,
                         fua: request.fua,
-                        placement: 0,
+                        placement: request.placement,
                         queue: i,
                         since,
                     };

@@ -61,7 +61,7 @@ fn told(page: Option<u64>) -> String {
 }
 
 impl UntimedDrive {
-    /// The host's command, which completes at once. The clock of the drive is at `at` from now on, if it was not later.
+    /// The host's command, which completes at once; of a write with its placement handle. The clock of the drive is at `at` from now on, if it was not later.
     ///
     /// # Errors
     /// [`CommandError`]; a write that the drive refuses at its end of life is no error but [`Status::ReadOnly`].
@@ -72,6 +72,7 @@ impl UntimedDrive {
         op: HostOp,
         offset_bytes: u64,
         len_bytes: u32,
+        placement: u16,
     ) -> Result<Status, CommandError> {
         let capacity_bytes = self.profile.capacity_bytes;
         if offset_bytes.saturating_add(u64::from(len_bytes)) > capacity_bytes {
@@ -91,7 +92,7 @@ impl UntimedDrive {
             offset_bytes,
             len_bytes,
             fua: false,
-            placement: 0,
+            placement,
         };
         self.flash.submitted(&command);
         self.firmware.submit(now, command, &mut self.flash);

@@ -46,7 +46,8 @@ fn live(drive: &mut UntimedDrive, job: &str, requests: u64, gap: Ns) -> u64 {
     let began = drive.now();
     for (n, request) in (0..requests).zip(stream) {
         let at = Ns(began.0 + gap.0 * n);
-        let status = drive.command(at, request.op, request.offset_bytes, request.len_bytes);
+        let (offset, len) = (request.offset_bytes, request.len_bytes);
+        let status = drive.command(at, request.op, offset, len, request.placement);
         match status.unwrap() {
             Status::Ok => {}
             Status::ReadOnly => return n,

@@ -129,7 +129,9 @@ impl Living<'_> {
             }
             let (at, request) = load.next()?;
             let (offset, len) = (request.offset_bytes, request.len_bytes);
-            let status = self.drive.command(at, request.op, offset, len);
+            let status = self
+                .drive
+                .command(at, request.op, offset, len, request.placement);
             match status.map_err(LifeError::from)? {
                 Status::Ok => {}
                 Status::WriteProtected => break LifeEnd::WriteProtected,

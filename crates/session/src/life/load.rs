@@ -99,6 +99,7 @@ fn has_times(life: &Life, capacity_bytes: u64) -> Result<bool, Error> {
 /// spots.
 fn requests(life: &Life, capacity_bytes: u64, pass: u64) -> Result<Requests<'_>, Error> {
     let seed = life.setup.state.workload_seed;
+    let handles = life.setup.profile.placement_handles();
     let of_record = |record: TraceRecord| {
         let request = Request {
             op: record.op,
@@ -108,6 +109,7 @@ fn requests(life: &Life, capacity_bytes: u64, pass: u64) -> Result<Requests<'_>,
                 _ => record.len_bytes,
             },
             fua: false,
+            placement: record.placement,
             not_before_ns: record.time_ns,
             think_ns: 0,
         };
@@ -117,14 +119,16 @@ fn requests(life: &Life, capacity_bytes: u64, pass: u64) -> Result<Requests<'_>,
         Input::Jobs { workload, .. } => {
             let mut streams = Vec::new();
             for job in &workload.jobs {
-                let stream = JobStream::pass(job, capacity_bytes, seed, pass)?;
+                let mut stream = JobStream::pass(job, capacity_bytes, seed, pass)?;
+                let told = stream.on_handles(handles);
+                told.map_err(|why| job.error(why))?;
                 let paced = job.rate.iter().any(|rate| *rate != Rate::Unlimited);
                 streams.push((job.group, paced, stream));
             }
             Box::new(InTurn { streams, next: 0 }.map(Ok))
         }
         Input::Trace(trace) => {
-            let records = trace.reader(capacity_bytes)?;
+            let records = trace.reader(capacity_bytes, handles)?;
             Box::new(records.map(move |record| record.map(of_record)))
         }
         Input::StandIn { row, speed } => {

@@ -70,6 +70,7 @@ fn run(drive: &mut Drive, op: HostOp, first: u64, pieces: u64) -> RunStats {
             offset_bytes: i * 128 * KIB,
             len_bytes: (128 * KIB) as u32,
             device: 0,
+            placement: 0,
         })
     });
     let host = Host::trace("stretch", records, 16, None);

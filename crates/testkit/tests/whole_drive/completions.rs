@@ -396,6 +396,7 @@ fn trace() -> impl Iterator<Item = Result<TraceRecord, firstread_workload::Workl
             offset_bytes: i * 2_654_435_761 % (4 << 20) * 4 * KIB,
             len_bytes: ((4 * KIB) << (i * 5 % 4)) as u32,
             device: 0,
+            placement: 0,
         })
     })
 }

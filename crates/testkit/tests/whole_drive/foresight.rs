@@ -62,6 +62,7 @@ fn trace() -> impl Iterator<Item = Result<TraceRecord, firstread_workload::Workl
             offset_bytes: i * i % 31 * 16_384,
             len_bytes: 16_384,
             device: 0,
+            placement: 0,
         })
     })
 }

@@ -502,6 +502,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
                 offset_bytes: offset,
                 len_bytes: len,
                 device: 0,
+                placement: 0,
             })
         });
         let depth = 1 + stream.named("depth").below(64) as u32;
@@ -557,6 +558,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             offset_bytes: i * 16 * unit,
             len_bytes: (16.min(slots - i * 16) * unit) as u32,
             device: 0,
+            placement: 0,
         })
     });
     let mut host = Host::trace("all", all.clone(), 32, None);

@@ -107,6 +107,7 @@ fn fuzz_a_record_that_no_clock_reaches_is_an_error() {
                 offset_bytes: 0,
                 len_bytes: 4096,
                 device: 0,
+                placement: 0,
             })
         };
         let host = Host::trace("late", [record(0), record(time_ns)].into_iter(), 8, None);

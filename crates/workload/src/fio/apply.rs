@@ -1,6 +1,7 @@
 //! Applies options to a job, and checks the job after all its options have been read.
 
 use super::error::ValueError;
+use super::handles;
 use super::value::{MAX_BYTES, Value, fill_shares};
 use crate::error::{Location, WorkloadError};
 use crate::job::{
@@ -35,9 +36,10 @@ pub struct Draft {
     fill_device: bool,
     sync: bool,
     files: u32,
+    pub(super) handles: handles::Options,
 }
 
-type Set = Result<(), ValueError>;
+pub(super) type Set = Result<(), ValueError>;
 
 const S: u64 = 1_000_000_000;
 const US: u64 = 1_000;
@@ -90,6 +92,7 @@ impl Draft {
             fill_device: false,
             sync: false,
             files: 1,
+            handles: handles::Options::default(),
         }
     }
 
@@ -157,6 +160,10 @@ impl Draft {
             }
         }
         job.fua = self.sync;
+        job.handles = match self.handles.finish(&mut notices) {
+            Ok(handles) => handles,
+            Err(why) => return fail(job, why),
+        };
         let strides = &mut self.strides;
         if self.strided.unwrap_or(strides.move_bytes > 0) {
             if strides.move_bytes == 0 {

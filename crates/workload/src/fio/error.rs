@@ -122,6 +122,18 @@ pub enum ValueError {
         /// The most similar engine, if any is similar.
         nearest: Option<&'static str>,
     },
+    /// A file that cannot be read. Holds what was said of it.
+    #[error("{0}")]
+    File(String),
+    /// A line of a file of placement handles that is no range.
+    #[error("line {line}: `{text}` {fault}")]
+    SchemeLine {
+        line: u64,
+        /// As written, shortened.
+        text: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
     /// A rule that the value breaks, whatever it is.
     #[error("{0}")]
     Rule(&'static str),

@@ -14,6 +14,7 @@ mod apply;
 mod command_line;
 mod engines;
 mod error;
+mod handles;
 pub mod options;
 pub mod own;
 mod row;
@@ -26,6 +27,7 @@ pub use error::{SyntaxError, ValueError};
 use std::collections::BTreeMap;
 
 use crate::error::{Location, Notice, WorkloadError};
+use crate::handles::{HandleRange, Handles, MOST_RANGES};
 use crate::job::Workload;
 use crate::nearest::likely;
 use apply::{Draft, MAX_JOBS};
@@ -40,10 +42,19 @@ struct Line<'a> {
     text: Option<&'a str>,
 }
 
-/// Parses the job file `text`; `file` is its name for messages.
+/// What a file that a job file names holds, or why it cannot be read.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// Parses the job file `text`; `file` is its name for messages. It may not name other files.
 pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
+    parse_with(file, text, &|_| Err("no file can be read here".to_owned()))
+}
+
+/// The same, with what `read` says that the files hold which it names.
+pub fn parse_with(file: &str, text: &str, read: ReadFile<'_>) -> Result<Workload, WorkloadError> {
     let mut reader = Reader {
         file,
+        read,
         notices: Vec::new(),
         named: BTreeMap::new(),
     };
@@ -100,6 +111,7 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
 
 struct Reader<'a> {
     file: &'a str,
+    read: ReadFile<'a>,
     notices: Vec<Notice>,
     /// Options that a notice has named already, with the line.
     named: BTreeMap<&'static str, u64>,
@@ -219,6 +231,11 @@ impl<'a> Reader<'a> {
         for text in draft.finish()? {
             self.notice(number, text);
         }
+        if let Some(Handles::ByOffset(ranges)) = &mut draft.job.handles
+            && let Some(line) = lines.iter().rfind(|l| l.row.name == "dp_scheme")
+        {
+            ranges.ranges = self.handle_ranges(line, &ranges.file)?;
+        }
         if let Some(wanted) = &draft.wait_for {
             let found = drafts.iter().rfind(|d| d.job.name == *wanted);
             let Some(found) = found else {
@@ -280,6 +297,22 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What the file of placement handles has that `line` names.
+    fn handle_ranges(
+        &mut self,
+        line: &Line<'_>,
+        file: &str,
+    ) -> Result<Vec<HandleRange>, WorkloadError> {
+        let text = (self.read)(file).map_err(ValueError::File);
+        let ranges = text.and_then(|text| handles::ranges(&text));
+        let (ranges, more) = ranges.map_err(|why| self.bad_value(line, why))?;
+        if more {
+            let text = format!("`dp_scheme`: the first {MOST_RANGES} ranges count, as in fio");
+            self.notice(line.number, text);
+        }
+        Ok(ranges)
     }
 
     fn bad_value(&self, line: &Line<'_>, why: ValueError) -> WorkloadError {

@@ -1,6 +1,7 @@
 //! The table of fio options. See [`super::options`].
 
 use super::apply;
+use super::handles;
 use super::row::{Effect, OptionRow};
 
 const fn ignored(
@@ -56,7 +57,7 @@ const UNALIGNED: &str = "it needs lengths or offsets that are no multiple of the
 const IS_A_TRACE: &str = "give the trace itself as the workload";
 const NO_LOG: &str = "requests are not logged";
 const NO_ZONES: &str = "the drive has no zones";
-const NO_HINTS: &str = "the drive takes no placement hints";
+const NO_HINTS: &str = "the drive takes no hints of lifetime; `fdp` names placement handles";
 const NO_FLOW: &str = "fio itself takes it without effect";
 const NO_STEADY_STATE: &str = "a job does not end by what it has measured";
 const NO_ORDER: &str = "its order of requests is not modelled";
@@ -336,6 +337,55 @@ pub const OPTIONS: &[OptionRow] = &[
         example: "1",
         doc: "Begins a new reporting group.",
         effect: Effect::Load(apply::new_group),
+    },
+    OptionRow {
+        name: "fdp",
+        aliases: &[],
+        takes: "0 or 1",
+        default: "0",
+        example: "1",
+        doc: "Each write names a placement handle of the drive (NVMe's Flexible Data Placement). The drive \
+              has handles with `--scheme stream=fdp`.",
+        effect: Effect::Load(handles::fdp),
+    },
+    OptionRow {
+        name: "dataplacement",
+        aliases: &["data_placement"],
+        takes: "none|fdp",
+        default: "none",
+        example: "fdp",
+        doc: "`fdp` is as `fdp=1`.",
+        effect: Effect::Load(handles::dataplacement),
+    },
+    OptionRow {
+        name: "plid_select",
+        aliases: &["fdp_pli_select"],
+        takes: "roundrobin|random|scheme",
+        default: "roundrobin",
+        example: "random",
+        doc: "Which handle a write names: the next one of `plids`, any one of them, or the one of its offset \
+              in the file of `dp_scheme`.",
+        effect: Effect::Load(handles::plid_select),
+    },
+    OptionRow {
+        name: "plids",
+        aliases: &["fdp_pli"],
+        takes: "indices and ranges",
+        default: "all of the drive",
+        example: "0,2-4",
+        doc: "Handles that the job's writes name, from 0 on; 128 at most.",
+        effect: Effect::Load(handles::plids),
+    },
+    OptionRow {
+        name: "dp_scheme",
+        aliases: &[],
+        takes: "file",
+        default: "none",
+        example: "scheme.txt",
+        doc: "A file with a line `first byte,byte after the last,handle` for each range of the drive, 32 at \
+              most; its path begins at the folder of the job file. The first range that holds the first byte of \
+              a write counts, and a write that none holds has handle 0.",
+        effect: Effect::Load(handles::dp_scheme),
     },
     OptionRow {
         name: "wait_for",
@@ -863,11 +913,6 @@ pub const OPTIONS: &[OptionRow] = &[
     unsupported("zone_reset_frequency", &[], NO_ZONES),
     unsupported("recover_zbd_write_error", &[], NO_ZONES),
     unsupported("write_zone_remainder", &[], NO_ZONES),
-    unsupported("fdp", &[], NO_HINTS),
-    unsupported("dataplacement", &["data_placement"], NO_HINTS),
-    unsupported("plid_select", &["fdp_pli_select"], NO_HINTS),
-    unsupported("plids", &["fdp_pli"], NO_HINTS),
-    unsupported("dp_scheme", &[], NO_HINTS),
     unsupported("write_hint", &[], NO_HINTS),
     ignored("flow_watermark", &[], NO_FLOW),
     unsupported("steadystate", &["ss"], NO_STEADY_STATE),

@@ -140,6 +140,7 @@ fn every_default_that_can_be_written_changes_nothing() {
         "size",
         "zonesize",
         "the drive behind the offset",
+        "all of the drive",
     ];
     for row in OPTIONS.iter().filter(|r| r.support() == Support::Yes) {
         if !words.contains(&row.default) && row.name != "zonemode" {
@@ -172,6 +173,9 @@ fn every_default_that_can_be_written_changes_nothing() {
             "zonemode",
             "zonerange",
             "zoneskip",
+            "plid_select",
+            "plids",
+            "dp_scheme",
         ];
         if !no_trace.contains(&row.name) {
             let given = job(&format!("{}={}", row.name, row.example));

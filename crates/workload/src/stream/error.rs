@@ -4,6 +4,8 @@
 use firstread_core::permutation::MAX_NUMBERS;
 use thiserror::Error;
 
+use crate::handles::NoHandle;
+
 /// Why a job contradicts itself, does not fit on the drive or cannot go on.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum JobError {
@@ -100,6 +102,16 @@ pub enum JobError {
         target_ns: u64,
         /// What a request took (ns).
         took_ns: u64,
+    },
+    /// The job names placement handles, and the drive takes none.
+    #[error("fdp=1: the drive takes no placement handles; `--scheme stream=fdp` does")]
+    NoHandles,
+    /// The job names a placement handle that the drive does not have.
+    #[error("{from}: {why}")]
+    Handle {
+        /// The option, or the file and the line.
+        from: String,
+        why: NoHandle,
     },
     /// A rule that the job breaks.
     #[error("{0}")]

@@ -17,6 +17,7 @@ pub use firstread_core::permutation::{MAX_NUMBERS, Permutation};
 use firstread_core::{HostOp, Stream};
 
 use crate::error::WorkloadError;
+use crate::handles::Chooser;
 use crate::job::{
     Direction, Distribution, Extent, JobSpec, Modifier, Operations, Rate, Sizes, Strides,
 };
@@ -37,6 +38,8 @@ pub struct Request {
     pub len_bytes: u32,
     /// Whether a write completes only when its data are safe from power loss.
     pub fua: bool,
+    /// Placement handle of a write; 0 where the job names none.
+    pub placement: u16,
     /// Earliest issue, in ns from the start of the job; 0 where the job is not paced. Never
     /// decreases.
     pub not_before_ns: u64,
@@ -92,6 +95,7 @@ pub struct JobStream {
     writes_per_flush: u32,
     until_flush: u32,
     flush_is_next: bool,
+    handles: Option<Chooser>,
     /// What all requests have, if they are of one length, at random places, and not paced.
     plain: Option<Plain>,
 }
@@ -111,11 +115,7 @@ impl JobStream {
         seed: u64,
         pass: u64,
     ) -> Result<JobStream, WorkloadError> {
-        JobStream::build(spec, capacity_bytes, seed, pass).map_err(|why| WorkloadError::Job {
-            place: spec.place.clone(),
-            job: spec.name.clone(),
-            why,
-        })
+        JobStream::build(spec, capacity_bytes, seed, pass).map_err(|why| spec.error(why))
     }
 
     fn build(
@@ -244,6 +244,10 @@ impl JobStream {
             writes_per_flush: spec.writes_per_flush.unwrap_or(0),
             until_flush: spec.writes_per_flush.unwrap_or(0),
             flush_is_next: false,
+            handles: spec
+                .handles
+                .as_ref()
+                .map(|handles| Chooser::new(handles, draws.named("placement handle"))),
             plain: Plain::of(spec),
         })
     }
@@ -251,6 +255,17 @@ impl JobStream {
     /// First byte and length of the region that requests stay in, in bytes.
     pub fn region_bytes(&self) -> (u64, u64) {
         (self.region_start, self.region_len)
+    }
+
+    /// The drive has so many placement handles; none where it takes no handle. Until this is told, it has one.
+    ///
+    /// # Errors
+    /// [`JobError`] where the job names a handle that the drive does not have.
+    pub fn on_handles(&mut self, drive: Option<u16>) -> Result<(), JobError> {
+        match &mut self.handles {
+            Some(chooser) => chooser.on_drive(drive),
+            None => Ok(()),
+        }
     }
 
     /// Bytes after which the job ends, trims that precede a write not counted; `None` where only
@@ -438,6 +453,7 @@ impl JobStream {
             offset_bytes: self.region_start + draw * self.align[d],
             len_bytes: len,
             fua: self.fua && direction == Direction::Write,
+            placement: 0,
             not_before_ns: 0,
             think_ns: 0,
         })
@@ -460,6 +476,7 @@ impl Iterator for JobStream {
                 offset_bytes: 0,
                 len_bytes: 0,
                 fua: false,
+                placement: 0,
                 not_before_ns: self.clock_ns,
                 think_ns: 0,
             });
@@ -509,12 +526,20 @@ impl Iterator for JobStream {
                 self.flush_is_next = true;
             }
         }
+        let offset_bytes = self.region_start + at;
+        let placement = match &mut self.handles {
+            Some(chooser) if direction == Direction::Write => {
+                chooser.next(offset_bytes, self.count)
+            }
+            _ => 0,
+        };
         self.count += 1;
         Some(Request {
             op: operation(direction),
-            offset_bytes: self.region_start + at,
+            offset_bytes,
             len_bytes: len,
             fua: self.fua && direction == Direction::Write,
+            placement,
             not_before_ns: self.clock_ns,
             think_ns,
         })
@@ -538,7 +563,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// Of `spec`, if its requests are of one length, at random places, unpaced and without flushes between them.
+    /// Of `spec`, if its requests are of one length, at random places, unpaced and without flushes between them, and name no placement handle.
     fn of(spec: &JobSpec) -> Option<Plain> {
         let (direction, drawn): (_, &[Direction]) = match spec.operations {
             Operations::Read => (Some(Direction::Read), &[Direction::Read]),
@@ -560,7 +585,8 @@ impl Plain {
             && matches!(spec.modifier, Modifier::None)
             && spec.think.is_none_or(|think| think.time_ns == 0)
             && spec.writes_per_flush.is_none()
-            && spec.strides.is_none();
+            && spec.strides.is_none()
+            && spec.handles.is_none();
         is_plain.then_some(Plain { direction, len })
     }
 }

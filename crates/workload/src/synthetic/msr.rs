@@ -376,6 +376,7 @@ impl Iterator for StandInStream {
             offset_bytes: (chunk * CHUNK_PAGES + page % CHUNK_PAGES) * PAGE_BYTES,
             len_bytes: (pages * PAGE_BYTES) as u32,
             device: 0,
+            placement: 0,
         })
     }
 }

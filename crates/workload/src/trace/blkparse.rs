@@ -70,6 +70,7 @@ pub(super) fn parse(line: &[u8], action: u8) -> Result<Line, Fault> {
         offset_bytes: scaled("sector", sector)?,
         len_bytes: scaled("sectors", sectors)?,
         device,
+        placement: 0,
     }))
 }
 

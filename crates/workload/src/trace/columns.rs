@@ -8,7 +8,7 @@ use super::text;
 use crate::nearest::likely;
 
 /// What a column can be, for help: name, what stands after its colon, and what it is.
-pub const SPEC: [(&str, &str, &str); 6] = [
+pub const SPEC: [(&str, &str, &str); 7] = [
     (
         "time",
         ":ns|100ns|us|ms|s",
@@ -30,6 +30,11 @@ pub const SPEC: [(&str, &str, &str); 6] = [
         "length of the request, in such units",
     ),
     ("device", "", "number of a volume"),
+    (
+        "placement",
+        "",
+        "placement handle of a write, from 0 on (NVMe's Flexible Data Placement); of other requests it is not used",
+    ),
     (
         "-",
         "",
@@ -62,7 +67,7 @@ const TIME_UNITS: [(&str, u64); 5] = [
 ];
 
 /// Names of columns, with what others call them.
-const NAMES: [(&str, &[&str]); 6] = [
+const NAMES: [(&str, &[&str]); 7] = [
     ("time", &["timestamp", "ts", "t"]),
     ("op", &["operation", "type", "rw", "iotype", "opcode"]),
     (
@@ -71,6 +76,7 @@ const NAMES: [(&str, &[&str]); 6] = [
     ),
     ("size", &["length", "len", "bytes"]),
     ("device", &["volume", "disk", "dev", "lun"]),
+    ("placement", &["handle", "ruh", "plid", "dspec"]),
     ("-", &["_", "skip", "unused"]),
 ];
 
@@ -194,6 +200,7 @@ fn column(given: &str) -> Result<Column, ColumnsError> {
         ("op", Some("r0w1")) => R0W1,
         ("op", Some("r1w0")) => R1W0,
         ("device", None) => Role::Device,
+        ("placement", None) => Role::Placement,
         ("-", None) => Role::Any,
         _ => return Err(no_such()),
     };
@@ -411,6 +418,7 @@ fn in_bytes(format: &Format) -> Option<String> {
                 format!("time:{}", unit.0)
             }
             Role::Device => "device".into(),
+            Role::Placement => "placement".into(),
             Role::Offset(_) => "offset:B".into(),
             Role::Len(_) => "size:B".into(),
             Role::Op(words) => match words.first()?.0 {
@@ -465,11 +473,11 @@ mod tests {
         for (spec, message) in [
             (
                 "tme:us,offset:B,size:B",
-                "unknown column `tme`; the nearest is `time`; there are time, op, offset, size, device and - for a column that is not used",
+                "unknown column `tme`; the nearest is `time`; there are time, op, offset, size, device, placement and - for a column that is not used",
             ),
             (
                 "time:us,lenght:B",
-                "unknown column `lenght`; the nearest is `size`; there are time, op, offset, size, device and - for a column that is not used",
+                "unknown column `lenght`; the nearest is `size`; there are time, op, offset, size, device, placement and - for a column that is not used",
             ),
             (
                 "time:us,offset,size:B",

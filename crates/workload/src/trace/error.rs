@@ -6,6 +6,8 @@ use std::io;
 use ruzstd::decoding::errors::FrameDecoderError;
 use thiserror::Error;
 
+use crate::handles::NoHandle;
+
 /// Why the format of a trace cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
@@ -36,7 +38,7 @@ pub enum FormatError {
 pub enum ColumnsError {
     /// A name that is none.
     #[error(
-        "unknown column `{given}`{}; there are time, op, offset, size, device and - for a column that is not used",
+        "unknown column `{given}`{}; there are time, op, offset, size, device, placement and - for a column that is not used",
         nearest.map(|name| format!("; the nearest is `{name}`")).unwrap_or_default()
     )]
     Unknown {
@@ -242,6 +244,9 @@ pub enum RecordError {
         /// What is wrong with it.
         fault: &'static str,
     },
+    /// A write names a placement handle that the drive does not have.
+    #[error(transparent)]
+    Placement(NoHandle),
     /// An I/O log names more files than this.
     #[error("more than {0} files")]
     Files(usize),

@@ -59,6 +59,8 @@ pub(super) enum Role {
     DecimalTime(u64),
     /// A number that tells volumes apart.
     Device,
+    /// Placement handle of a write.
+    Placement,
     /// First byte, in units of so many bytes.
     Offset(u64),
     /// Length, in units of so many bytes.

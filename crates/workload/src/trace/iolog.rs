@@ -91,6 +91,7 @@ impl Iolog {
             offset_bytes: if flush { 0 } else { number(offset, "offset")? },
             len_bytes: if flush { 0 } else { number(length, "length")? },
             device,
+            placement: 0,
         }))
     }
 

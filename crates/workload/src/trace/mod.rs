@@ -31,6 +31,7 @@ use std::io::Read;
 use firstread_core::HostOp;
 
 use crate::error::{Location, Notice, WorkloadError};
+use crate::handles;
 use crate::stream::SECTOR_BYTES;
 use format::{Layout, Role, Separator, Shape};
 use iolog::Iolog;
@@ -52,6 +53,8 @@ pub struct TraceRecord {
     pub len_bytes: u32,
     /// Volume, disk or file it was for. All share the drive's addresses.
     pub device: u32,
+    /// Placement handle of a write; 0 of other requests, and where the trace names none.
+    pub placement: u16,
 }
 
 /// What to do where the time of a record is before that of the record above it.
@@ -74,6 +77,8 @@ pub struct TraceOptions {
     pub pattern: Option<Pattern>,
     /// Bytes of the drive.
     pub capacity_bytes: u64,
+    /// Placement handles of the drive, as writes name them; none where it takes no handle.
+    pub placement_handles: Option<u16>,
     /// Requests past the end of the drive lie at their offset modulo its size; otherwise they are an
     /// error.
     pub wrap: bool,
@@ -94,6 +99,7 @@ impl Default for TraceOptions {
             columns: None,
             pattern: None,
             capacity_bytes: u64::MAX,
+            placement_handles: Some(u16::MAX),
             wrap: false,
             on_time_back: TimeBack::Error,
             speed: 1.0,
@@ -553,6 +559,7 @@ impl<R: Read> TraceReader<R> {
                 offset_bytes: 0,
                 len_bytes: 0,
                 device: raw.device,
+                placement: 0,
             });
         }
         let is_len = |r: &Role| matches!(r, Role::Len(_));
@@ -596,12 +603,22 @@ impl<R: Read> TraceReader<R> {
             start = (start % self.capacity_bytes).min(self.capacity_bytes - len);
             self.wrapped.add(|| source.place(bytes));
         }
+        let placement = match raw.op {
+            HostOp::Write => raw.placement,
+            _ => 0,
+        };
+        if let Err(why) = handles::check(placement, self.options.placement_handles) {
+            let is_placement = |r: &Role| matches!(r, Role::Placement);
+            let why = RecordError::Placement(why);
+            return Err(self.fault(Fault::column(column(is_placement), why)));
+        }
         Ok(TraceRecord {
             time_ns,
             op: raw.op,
             offset_bytes: start,
             len_bytes: len as u32,
             device: raw.device,
+            placement,
         })
     }
 }

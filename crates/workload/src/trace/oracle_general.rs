@@ -56,6 +56,7 @@ pub(super) fn parse(record: &[u8], unit_bytes: u64) -> Result<Raw, Fault> {
         offset_bytes,
         len_bytes: u64::from(size_bytes(record)),
         device: 0,
+        placement: 0,
     })
 }
 

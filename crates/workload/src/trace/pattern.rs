@@ -9,7 +9,7 @@ use super::error::{ColumnsError, PatternError};
 use super::text::{Fault, Raw, of_fields};
 
 /// An expression whose groups are named as columns are, with their unit behind an underscore: `time_us`, `op`, `op_r0w1`,
-/// `offset_sector`, `size_4KiB`, `device`.
+/// `offset_sector`, `size_4KiB`, `device`, `placement`.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
@@ -122,7 +122,7 @@ mod tests {
             ),
             (
                 r"(?<ofset_B>\d+) (?<size_B>\d+)",
-                "group `ofset_B`: unknown column `ofset`; the nearest is `offset`; there are time, op, offset, size, device and - for a column that is not used",
+                "group `ofset_B`: unknown column `ofset`; the nearest is `offset`; there are time, op, offset, size, device, placement and - for a column that is not used",
             ),
         ] {
             assert_eq!(error(text), message);

@@ -534,6 +534,7 @@ fn golden_columns_as_the_user_tells_them() {
             offset_bytes: 8192,
             len_bytes: 4096,
             device: 0,
+            placement: 0,
         };
         assert_eq!(records, [is], "{spec}");
     }
@@ -572,6 +573,61 @@ fn golden_columns_as_the_user_tells_them() {
             "{spec}"
         );
     }
+}
+
+/// A column of placement handles: those of writes count, and a drive has them.
+#[test]
+fn golden_a_column_of_placement_handles() {
+    let spec = "op,offset:B,size:B,placement";
+    let text = b"op,offset,size,handle\nW,0,512,3\nR,0,512,9\nD,0,512,9\nF,0,512,9\nW,0,512,0\n";
+    let of = |handles, spec: &str, text: &[u8]| {
+        let options = TraceOptions {
+            placement_handles: handles,
+            ..told(spec)
+        };
+        let (records, notices, error) = read(text, options);
+        assert!(notices.is_empty(), "{notices:?}");
+        let placements: Vec<u16> = records.iter().map(|r| r.placement).collect();
+        (placements, error)
+    };
+    assert_eq!(of(Some(4), spec, text), (vec![3, 0, 0, 0, 0], None));
+    assert_eq!(
+        of(Some(3), spec, text),
+        (
+            vec![],
+            Some(
+                "t:2: columns column `placement`: there is no placement handle 3: the drive has 3, from 0 on; \
+                 `stream.handles` sets how many"
+                    .into()
+            )
+        )
+    );
+    assert_eq!(
+        of(None, spec, b"W,0,512,0\nW,0,512,1\n"),
+        (
+            vec![0],
+            Some(
+                "t:2: columns column `placement`: there is no placement handle 1: the drive takes none; \
+                 `--scheme stream=fdp` does"
+                    .into()
+            )
+        )
+    );
+    assert_eq!(
+        of(Some(4), spec, b"W,0,512,65536\n").1.as_deref(),
+        Some("t:1: columns column `placement`: 65536 is too large")
+    );
+    // Without the column no write names a handle.
+    assert_eq!(
+        of(None, "op,offset:B,size:B", b"W,0,512\n"),
+        (vec![0], None)
+    );
+    let pattern = Pattern::parse(r"(?<op>\w) (?<offset_B>\d+) (?<size_B>\d+) h(?<placement>\d+)");
+    let options = TraceOptions {
+        pattern: Some(pattern.unwrap()),
+        ..TraceOptions::default()
+    };
+    assert_eq!(read(b"W 0 512 h6\n", options).0[0].placement, 6);
 }
 
 /// Bytes in a column of sectors are asked about, with the columns that say so; sectors are not.

@@ -13,6 +13,8 @@ pub(super) struct Raw {
     pub(super) offset_bytes: u64,
     pub(super) len_bytes: u64,
     pub(super) device: u32,
+    /// Placement handle of a write; 0 where the trace names none.
+    pub(super) placement: u16,
 }
 
 /// Why a record cannot be used.
@@ -235,6 +237,7 @@ pub(super) fn of_fields<'a>(
         offset_bytes: 0,
         len_bytes: 0,
         device: 0,
+        placement: 0,
     };
     for (i, column) in columns.iter().enumerate() {
         let field = field(i);
@@ -250,6 +253,11 @@ pub(super) fn of_fields<'a>(
                 let n = whole(field).map_err(fault)?;
                 let too_large = |_| Fault::column(column.name, RecordError::TooLarge(n));
                 raw.device = u32::try_from(n).map_err(too_large)?;
+            }
+            Role::Placement => {
+                let n = whole(field).map_err(fault)?;
+                let too_large = |_| Fault::column(column.name, RecordError::TooLarge(n));
+                raw.placement = u16::try_from(n).map_err(too_large)?;
             }
             Role::Op(words) => {
                 let known = words

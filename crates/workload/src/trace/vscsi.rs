@@ -142,5 +142,6 @@ pub(super) fn parse(version: Version, record: &[u8]) -> Result<Option<Raw>, Faul
         },
         len_bytes: if flush { 0 } else { u64::from(f.len) },
         device: 0,
+        placement: 0,
     }))
 }
