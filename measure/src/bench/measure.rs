@@ -171,7 +171,13 @@ fn one_life(case: &Case, seed: u64) -> Result<Measured, String> {
     let start = Instant::now();
     for (n, request) in (0..case.requests).zip(stream) {
         let (op, at) = (request.op, Ns(n * 1_000));
-        let done = drive.command(at, op, request.offset_bytes, request.len_bytes);
+        let done = drive.command(
+            at,
+            op,
+            request.offset_bytes,
+            request.len_bytes,
+            request.placement,
+        );
         match done.map_err(|e| e.to_string())? {
             Status::Ok => {}
             status => return Err(format!("{}: request {n} ended {status:?}", case.name)),

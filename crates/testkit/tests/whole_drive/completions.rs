@@ -117,7 +117,7 @@ const REFRESHED: &[&str] = &[
 const STREAMS: &[&str] = &[
     "geometry.blocks_per_plane=64",
     "schemes.gc_victim=greedy",
-    "capacity=160 MiB",
+    "capacity=512 MiB",
 ];
 /// Half of the map in memory.
 const PAGED: &[&str] = &["dram.map_cache=256KiB"];
@@ -307,7 +307,7 @@ fn rows() -> Vec<Row> {
         small("cut, write heat", &with(&[STREAMS, &["schemes.stream=write-heat"]]), new(), CUT, TWICE),
         small(
             "cut, streams by their life, failures and parity",
-            &with(&[STREAMS, FAILING, PARITY, &["schemes.stream=sepbit", "capacity=160 MiB"]]),
+            &with(&[STREAMS, FAILING, PARITY, &["schemes.stream=sepbit", "capacity=480 MiB"]]),
             worn(),
             CUT,
             TWICE,

@@ -36,6 +36,7 @@ impl Placement {
             group: first.0 / u64::from(shared.layout.slots_per_mp_page()),
             moves,
             heat: shared.heat.mean(first, slots),
+            most_reads: shared.heat.most_reads(),
             epoch: shared.heat.epoch(),
             reads_left: shared.future.mean_left(first, slots),
         })

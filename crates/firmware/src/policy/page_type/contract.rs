@@ -30,10 +30,32 @@ pub struct PlacedPage {
     pub moves: bool,
     /// Heat of the page; of several their mean.
     pub heat: PageHeat,
+    /// The most reads that heat shows.
+    pub most_reads: u8,
     /// The epoch of heat.
     pub epoch: u32,
     /// Reads that are still to come before the page is written anew, if an oracle was told; of several pages their mean.
     pub reads_left: Option<u32>,
+}
+
+/// What the bins of a wish stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Scale {
+    /// A bin for each number.
+    Numbers,
+    /// The numbers below four have a bin each, and from there on each half of a power of two.
+    HalfPowers,
+}
+
+impl Scale {
+    /// The bin of half of what `bin` stands for.
+    #[inline]
+    pub(super) fn halved(self, bin: usize) -> usize {
+        match (self, bin) {
+            (Scale::HalfPowers, 4..) => bin - 2,
+            _ => bin / 2,
+        }
+    }
 }
 
 /// How hot a page is on the scale of its scheme.
@@ -46,6 +68,7 @@ pub struct Wish {
     pub(super) place: u8,
     /// The epoch of heat in which its bin was read, if the bins of all pages are halved when another one begins.
     pub(super) epoch: u8,
+    pub(super) scale: Scale,
 }
 
 impl Wish {
@@ -55,7 +78,13 @@ impl Wish {
             bin: bin.min(BINS as u8 - 1),
             place: (group.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8,
             epoch: 0,
+            scale: Scale::Numbers,
         }
+    }
+
+    /// The same on `scale`.
+    pub(super) fn on(self, scale: Scale) -> Wish {
+        Wish { scale, ..self }
     }
 
     /// The same of a bin that is halved with each epoch.

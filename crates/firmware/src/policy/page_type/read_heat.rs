@@ -11,7 +11,7 @@ use firstread_core::CellMode;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::by_heat::{ByHeat, PLACES, log_bin};
-use super::contract::{PageOrder, PageTypes, PlacedPage, Wish};
+use super::contract::{BINS, PageOrder, PageTypes, PlacedPage, Scale, Wish};
 use crate::observe::PageHeat;
 use crate::policy::Setup;
 use crate::policy::hot_pages::PageRead;
@@ -72,12 +72,17 @@ impl ReadHeat {
     }
 
     #[inline]
-    fn bin(&self, heat: PageHeat) -> u8 {
+    fn wish_of(&self, page: &PlacedPage) -> Wish {
+        let PageHeat { reads, writes } = page.heat;
+        let wish = |bin| Wish::new(bin, page.group);
         match self.per_version {
             // Sixteenths, so that a page read less often than it is written has a bin as well.
-            true => log_bin(16 * u32::from(heat.reads) / (u32::from(heat.writes) + 1)),
-            // Counters of four bits have a bin for each number. Wider ones have them where they have been read seldom.
-            false => heat.reads.min(15),
+            true => wish(log_bin(16 * u32::from(reads) / (u32::from(writes) + 1))),
+            // Counters of four bits have a bin for each number. Wider ones have a bin for as many as are halved into one bin.
+            false if usize::from(page.most_reads) < BINS => wish(reads).in_epoch(page.epoch),
+            false => wish(log_bin(u32::from(reads)))
+                .on(Scale::HalfPowers)
+                .in_epoch(page.epoch),
         }
     }
 }
@@ -89,13 +94,7 @@ impl PageTypes for ReadHeat {
     }
 
     fn wish(&self, page: &PlacedPage) -> Option<Wish> {
-        let places = self.by_heat.places(page.moves);
-        let wish = Wish::new(self.bin(page.heat), page.group);
-        let wish = match self.per_version {
-            true => wish,
-            false => wish.in_epoch(page.epoch),
-        };
-        places.then_some(wish)
+        self.by_heat.places(page.moves).then(|| self.wish_of(page))
     }
 
     fn order(&self, stream: usize, wish: Wish, mode: CellMode) -> PageOrder {

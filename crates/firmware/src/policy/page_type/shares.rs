@@ -13,6 +13,9 @@ use super::contract::{BINS, Wish};
 const RENEWED_EVERY: u32 = 64;
 /// Placed pages from which the counts are halved, at least: a quarter is then known to a hundredth.
 const FEWEST: u32 = 1 << 11;
+/// Epochs by which the heat of a page may be older than that of the page before it: the heat of a part is read when its first
+/// page comes, and the others may wait for slots. More than that and the stream has been idle for nearly 256 epochs instead.
+const LATE: u8 = 8;
 
 /// The pages that were placed in one stream.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +50,7 @@ impl Shares {
     pub(super) fn count(&mut self, wish: Wish) {
         let epochs = wish.epoch.wrapping_sub(self.epoch);
         if epochs != 0 {
-            self.begin_epoch(wish.epoch, epochs);
+            self.begin_epoch(wish, epochs);
         }
         self.counts[usize::from(wish.bin)] += 1;
         self.left -= 1;
@@ -56,27 +59,37 @@ impl Shares {
         }
     }
 
-    /// `epochs` later than the last page that was placed. One that was seen before an epoch began may be placed in it.
+    /// `epochs` later than the last page that was placed. One whose heat was read before an epoch began may be placed in it.
+    ///
+    /// Numbers of epochs wrap. A stream that was idle for just under a multiple of 256 epochs looks like a page that is late: its
+    /// histogram is halved up to [`LATE`] times too seldom, until it has been replaced by what is placed from then on.
     #[cold]
-    fn begin_epoch(&mut self, epoch: u8, epochs: u8) {
-        if epochs < 128 {
+    fn begin_epoch(&mut self, wish: Wish, epochs: u8) {
+        if epochs.wrapping_neg() <= LATE {
+            return;
+        }
+        for _ in 0..epochs.min(BINS as u8) {
             let before = core::mem::take(&mut self.counts);
             for (bin, pages) in before.into_iter().enumerate() {
-                self.counts[bin >> epochs.min(7)] += pages;
+                self.counts[wish.scale.halved(bin)] += pages;
             }
-            self.epoch = epoch;
-            self.renew();
         }
+        self.epoch = wish.epoch;
+        self.renew();
     }
 
     fn renew(&mut self) {
         self.left = RENEWED_EVERY;
         let mut all: u32 = self.counts.iter().sum();
+        // The first page of a stream begins an epoch before anything was counted: every bin is still as large as any other.
+        if all == 0 {
+            return;
+        }
         if all >= self.most {
             self.counts.iter_mut().for_each(|count| *count /= 2);
             all = self.counts.iter().sum();
         }
-        let share = |pages: u32| (u64::from(pages) * 256 / u64::from(all.max(1))) as u16;
+        let share = |pages: u32| (u64::from(pages) * 256 / u64::from(all)) as u16;
         let mut above = 0;
         for bin in (0..BINS).rev() {
             let with = above + self.counts[bin];
@@ -100,6 +113,8 @@ mod tests {
     use firstread_core::Stream;
 
     use super::*;
+    use crate::policy::page_type::by_heat::log_bin;
+    use crate::policy::page_type::contract::Scale;
 
     /// Each quarter of the placed pages comes to a quarter of the scale, the hottest first, however the bins are filled.
     #[test]
@@ -147,31 +162,88 @@ mod tests {
         }
     }
 
-    /// When an epoch begins, the heat of every page is half of what it was. A page that is as hot as before has the same share.
+    /// When an epoch begins, the heat of every page is half of what it was. A page that is as hot as before has the same share,
+    /// whether counters have four bits or more.
     #[test]
     fn formula_an_epoch_changes_the_share_of_no_page() {
-        let heat = |i: u64| {
-            if i.is_multiple_of(5) {
-                14
-            } else {
-                2 + 2 * (i % 2) as u8
+        for (scale, heats) in [
+            (Scale::Numbers, [14, 2, 4, 2, 4]),
+            (Scale::HalfPowers, [240, 36, 130, 36, 130]),
+        ] {
+            let wish = |heat: u8, i: u64| match scale {
+                Scale::Numbers => Wish::new(heat, i),
+                Scale::HalfPowers => Wish::new(log_bin(u32::from(heat)), i).on(scale),
+            };
+            let heat = |i: u64| heats[(i % 5) as usize];
+            let mut shares = Shares::new(100);
+            (0..2_000).for_each(|i| shares.count(wish(heat(i), i).in_epoch(7)));
+            let share = |shares: &Shares, i| shares.hotter(wish(heat(i), i));
+            let before: std::vec::Vec<u8> = (0..10).map(|i| share(&shares, i)).collect();
+            let halved = |i: u64| wish(heat(i) / 2, i).in_epoch(8);
+            shares.count(halved(0));
+            for i in 0..10 {
+                let after = shares.hotter(halved(i));
+                assert!(
+                    after.abs_diff(before[i as usize]) <= 1,
+                    "{scale:?}: {after} after {before:?}"
+                );
             }
-        };
-        let mut shares = Shares::new(100);
-        (0..2_000).for_each(|i| shares.count(Wish::new(heat(i), i).in_epoch(7)));
-        let share = |shares: &Shares, i| shares.hotter(Wish::new(heat(i), i));
-        let before: std::vec::Vec<u8> = (0..10).map(|i| share(&shares, i)).collect();
-        let halved = |i: u64| Wish::new(heat(i) / 2, i).in_epoch(8);
-        shares.count(halved(0));
-        for i in 0..10 {
-            let after = shares.hotter(halved(i));
-            assert!(
-                after.abs_diff(before[i as usize]) <= 1,
-                "{after} after {before:?}"
-            );
+            // A page of the epoch before changes nothing.
+            shares.count(wish(heat(1), 1).in_epoch(7));
+            assert_eq!(shares.epoch, 8);
         }
-        // A page of the epoch before changes nothing.
-        shares.count(Wish::new(heat(1), 1).in_epoch(7));
-        assert_eq!(shares.epoch, 8);
+    }
+
+    /// The bin of half a number is that of half of the number's bin.
+    #[test]
+    fn formula_bins_are_halved_as_the_numbers_are() {
+        for number in 0..=255u32 {
+            let (bin, half) = (log_bin(number), log_bin(number / 2));
+            let halved = Scale::HalfPowers.halved(usize::from(bin));
+            assert_eq!(halved, usize::from(half), "{number}");
+            if number < 16 {
+                let halved = Scale::Numbers.halved(number as usize);
+                assert_eq!(halved, number as usize / 2);
+            }
+        }
+    }
+
+    /// The first page of a stream says nothing of the others: each bin is still as large as any other, whatever the epoch.
+    #[test]
+    fn formula_the_first_page_of_a_stream_does_not_make_all_others_hot() {
+        for epoch in [0, 1, 200] {
+            let mut shares = Shares::new(1_000);
+            let of = |shares: &Shares, bin| shares.hotter(Wish::new(bin, 5));
+            let before: std::vec::Vec<u8> = (0..16).map(|bin| of(&shares, bin)).collect();
+            shares.count(Wish::new(0, 0).in_epoch(epoch));
+            let after: std::vec::Vec<u8> = (0..16).map(|bin| of(&shares, bin)).collect();
+            assert_eq!(before, after, "epoch {epoch}");
+        }
+    }
+
+    /// However long a stream was idle, it knows nothing of the time before once as many pages were placed as the histogram remembers
+    /// four times over: its shares are those of a stream that begins.
+    #[test]
+    fn model_a_stream_that_was_idle_learns_anew() {
+        let place = |shares: &mut Shares, bins: [u8; 4], epoch: u32, pages: u32| {
+            (0..u64::from(pages)).for_each(|i| {
+                let wish = Wish::new(bins[(i % 4) as usize], i);
+                shares.count(wish.in_epoch(epoch));
+            });
+        };
+        for idle in 0..600 {
+            let (mut new, mut idled) = (Shares::new(64), Shares::new(64));
+            place(&mut idled, [15; 4], 3, 10_000);
+            for epoch in 0..16 {
+                for shares in [&mut new, &mut idled] {
+                    place(shares, [12, 6, 3, 1], 3 + idle + epoch, FEWEST / 2);
+                }
+            }
+            let hotter =
+                |shares: &Shares| [12, 6, 3, 1].map(|bin| shares.hotter(Wish::new(bin, 0)));
+            let (new, idled) = (hotter(&new), hotter(&idled));
+            let apart = new.iter().zip(&idled).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(apart <= Some(8), "{idle} epochs: {idled:?}, new {new:?}");
+        }
     }
 }
