@@ -218,6 +218,11 @@ impl Openings {
     pub(crate) fn until(&self) -> &[u32] {
         &self.until[..self.len]
     }
+
+    /// Superblocks that the host needs until it has written `slots` slots.
+    pub(super) fn within(&self, slots: u32) -> u32 {
+        self.until().partition_point(|until| *until < slots) as u32
+    }
 }
 
 /// Superblocks of the host's writes within which openings are looked at. Several streams may open superblocks one after another, so the moves

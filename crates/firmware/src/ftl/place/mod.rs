@@ -74,8 +74,8 @@ use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
 use waiting::WaitingProgram;
 
-/// Part of a superblock from which on the host needs its next one soon: moves then open none that was not planned.
-const NEAR_SHARE: u32 = 8;
+/// Part of a superblock of the host's writes within which it needs its next ones soon: moves then open none that it would lack.
+const NEAR_SHARE: u32 = 2;
 
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]
@@ -411,9 +411,9 @@ impl Placement {
             return self.streams.left_for_moves() > 0 && !self.host_is_ahead(superblock, shared);
         }
         self.streams.has_several_of_moves()
-            && self.left_for_host() < superblock / NEAR_SHARE
             && self.streams.left_for_moves() > 0
-            && !self.host_has_next_without(superblock, shared)
+            && !self
+                .host_has_all_without_one(self.openings().within(superblock / NEAR_SHARE), shared)
     }
 
     /// A stream with room in its superblock for a page that moves: one of relocation, or any other if no superblock

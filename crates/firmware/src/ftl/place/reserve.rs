@@ -262,6 +262,17 @@ impl Placement {
         free > kept + u32::from(slots > 0) && self.missing_headroom(shared) + i64::from(slots) <= 0
     }
 
+    /// Whether the host has the `superblocks` that it needs soon, if any, even if moves open one. That takes no headroom.
+    pub(super) fn host_has_all_without_one(&self, superblocks: u32, shared: &Shared) -> bool {
+        let Some(others) = superblocks.checked_sub(1) else {
+            return true;
+        };
+        let slots = i64::from(others) * self.space.largest_slots as i64;
+        let (kept, _) = self.kept_soon(shared);
+        self.space.free_soon(&shared.blocks) > kept + superblocks
+            && self.missing_headroom(shared) + slots <= 0
+    }
+
     /// Headroom once the current victim is emptied. Its moves do not change this value: each move takes one slot
     /// of headroom and leaves one valid slot less to move.
     fn headroom_to_come(&self, shared: &Shared) -> i64 {
