@@ -34,6 +34,24 @@ struct Waited {
 /// other two wordlines of the buffer, and of the three that the data mover has.
 pub(crate) const PROGRAMS: u64 = 6;
 
+/// Programs that come on top where axis `stream` chooses among streams: those of the wordlines that all its streams share.
+fn further_programs(drive: &Drive) -> u64 {
+    let buffers = drive.write_buffers();
+    let chooses = drive
+        .profile()
+        .scheme("stream")
+        .is_some_and(|choice| choice.scheme.name != "one");
+    let of_streams = buffers
+        .streams
+        .iter()
+        .filter(|lines| lines.lines == 1)
+        .count();
+    match chooses {
+        true => of_streams as u64 + u64::from(buffers.shared.lines),
+        false => 0,
+    }
+}
+
 /// A write of the host: what, when it was submitted, when it completed.
 type Write = (HostCommand, Ns, Ns);
 
@@ -108,6 +126,7 @@ pub(crate) fn worst_write(load: &Load, queues: f64) -> (f64, String) {
         "[w]\nrw=randwrite\nnorandommap\niodepth={}\n{}",
         load.depth, load.job
     );
+    let programs = PROGRAMS + further_programs(&made);
     made.log_ports();
     let stats = firstread_testkit::try_run(&mut made, &job, load.seed, None).unwrap();
     let what = format!(
@@ -130,17 +149,17 @@ pub(crate) fn worst_write(load: &Load, queues: f64) -> (f64, String) {
             number,
             ns: to.since(*from).0,
             queue_ns,
-            bound_ns: bound as u64 + erase_ns + PROGRAMS * program_ns,
+            bound_ns: bound as u64 + erase_ns + programs * program_ns,
         }
     });
     let worst = waited
         .max_by_key(|w| w.ns as i64 - w.bound_ns as i64)
         .unwrap();
-    let beside = erase_ns + PROGRAMS * program_ns;
+    let beside = erase_ns + programs * program_ns;
     let needed = worst.ns.saturating_sub(beside) as f64 / worst.queue_ns as f64;
     let message = format!(
         "{what}: write {} takes {} ns, bound {} ns: {queues} times the queue of {} ns, an erase of {erase_ns} \
-         ns, {PROGRAMS} programs of {program_ns} ns; {needed:.2} times would have done",
+         ns, {programs} programs of {program_ns} ns; {needed:.2} times would have done",
         worst.number, worst.ns, worst.bound_ns, worst.queue_ns,
     );
     println!("{message}");

@@ -45,6 +45,16 @@ const SCHEMES: &[&[&[&str]]] = &[
         ],
     ],
     &[
+        &["schemes.stream=one"],
+        &["schemes.stream=write-heat", "stream.levels=3"],
+        &["schemes.stream=sepbit"],
+        &[
+            "schemes.stream=fdp",
+            "stream.handles=3",
+            "stream.persistent=true",
+        ],
+    ],
+    &[
         &["schemes.gc_victim=cost-benefit"],
         &["schemes.gc_victim=greedy"],
         &["schemes.gc_victim=fifo"],
@@ -80,11 +90,21 @@ fn load(pair: &[&str], precondition: Precondition, seed: u64, slots: u64) -> (Lo
     } else {
         slots
     };
-    // Both streams of wear leveling and the superblocks of cell modes leave room for a superblock less.
+    // Several streams of the host and of moves leave room for less, and so do both streams of wear leveling with the superblocks of cell
+    // modes.
     let has = |word: &str| pair.iter().any(|w| w.contains(word));
-    let capacity = match has("progressive-hot") && has("schemes.cell_mode") {
-        true => "capacity=432 MiB",
-        false => "capacity=440 MiB",
+    let capacity = match (
+        has("schemes.stream"),
+        has("progressive-hot") && has("schemes.cell_mode"),
+    ) {
+        (true, _) => "capacity=400 MiB",
+        (false, true) => "capacity=432 MiB",
+        (false, false) => "capacity=440 MiB",
+    };
+    let handles = if has("stream=fdp") {
+        "fdp=1\nplid_select=random\n"
+    } else {
+        ""
     };
     let set = set.iter().chain([&capacity]).chain(pair);
     let reads = "[r]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nrandom_distribution=zipf:1.2\nthinktime=1ms\n";
@@ -94,7 +114,7 @@ fn load(pair: &[&str], precondition: Precondition, seed: u64, slots: u64) -> (Lo
         precondition,
         depth: 16,
         job: format!(
-            "bs=4k\nrandom_distribution={law}\nnumber_ios={slots}\n{reads}number_ios={}\n",
+            "bs=4k\nrandom_distribution={law}\n{handles}number_ios={slots}\n{reads}number_ios={}\n",
             slots / 2
         ),
         seed,
@@ -134,7 +154,7 @@ fn pair_of(words: &[&str]) -> Vec<&'static str> {
 /// Pairs in which a write waited for up to seven seconds, each with the seed with which it did.
 #[test]
 fn formula_no_write_waits_long_where_two_schemes_move_data() {
-    let some: [(u64, &[&str]); 10] = [
+    let some: [(u64, &[&str]); 13] = [
         (1, &["schemes.wear", "schemes.area"]),
         (1, &["schemes.area", "refresh=read-count"]),
         (1, &["area=differential-fixed", "refresh=hot"]),
@@ -150,6 +170,9 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
         // Wear leveling began where cleaning had ended, in the last eighth of the host's superblock.
         (1, &["schemes.wear=progressive", "gc_victim=d-choices"]),
         (3, &["schemes.wear=static", "area=differential"]),
+        (1, &["stream=write-heat", "area=differential"]),
+        (2, &["stream=sepbit", "refresh=hot"]),
+        (3, &["stream=fdp", "cell_mode=raro"]),
     ];
     let some = some.map(|(seed, words)| (seed, pair_of(words)));
     are_paced(some.iter().map(|(seed, pair)| (*seed, pair)), 60_000);
@@ -161,6 +184,19 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
 fn formula_no_write_waits_long_with_one_pair_in_seven() {
     let pairs = pairs();
     are_paced(pairs.iter().step_by(7).map(|pair| (1, pair)), 40_000);
+}
+
+/// All pairs in which axis `stream` chooses, with seeds 1, 2 and 3.
+#[test]
+#[ignore = "some minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored several_streams"]
+fn formula_no_write_waits_long_where_the_host_has_several_streams() {
+    let of_streams = |pair: &&Vec<&str>| pair.iter().any(|word| word.contains("schemes.stream"));
+    let pairs = pairs();
+    let pairs: Vec<_> = pairs.iter().filter(of_streams).collect();
+    are_paced(
+        (1..=3).flat_map(|seed| pairs.iter().map(move |pair| (seed, *pair))),
+        60_000,
+    );
 }
 
 /// All pairs, with other loads. Run `n` is the pair `n` modulo their number, with seed 1 in the first round of all pairs.

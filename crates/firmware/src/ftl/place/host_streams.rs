@@ -230,6 +230,9 @@ impl Openings {
 /// at equal write amplification; with sixteen that rises by 2 % and no write is faster (`docs/firmware/streams.md`).
 const LOOKS_AHEAD: u64 = 8;
 
+/// Superblocks to spare for each of those, beyond the first: what is cleaned early holds less garbage.
+const SPARE_A_SUPERBLOCK: u64 = 4;
+
 /// Openings that are looked at, at most.
 const MOST_OPENINGS: usize = 32;
 
@@ -264,10 +267,25 @@ impl Placement {
         }
     }
 
+    /// Superblocks that the host needs until it has written `slots` slots, where it has several streams; else one.
+    pub(super) fn needed_within(&self, slots: u32) -> u32 {
+        match self.streams.has_several_of_host() {
+            false => 1,
+            true => self.openings().within(slots),
+        }
+    }
+
     #[inline(never)] // Most drives have one stream of the host.
     fn openings_of_several(&self) -> Openings {
         let share = &self.shares.of_host;
         let superblock = self.space.largest_slots;
+        let spare = self
+            .space
+            .physical_slots
+            .saturating_sub(self.space.needed_slots)
+            / superblock;
+        let streams = self.streams.of_host().count() as u64;
+        let looks_ahead = (spare / SPARE_A_SUPERBLOCK).clamp(streams.min(LOOKS_AHEAD), LOOKS_AHEAD);
         let (mut until, mut len) = ([u32::MAX; MOST_OPENINGS], 0);
         let mut next = [(u64::MAX, 0u64); MOST_HOST_STREAMS];
         let mut resting = None;
@@ -284,7 +302,7 @@ impl Placement {
             let Some(first) = next.iter_mut().min() else {
                 break;
             };
-            if first.0 == u64::MAX || len > 0 && first.0 > LOOKS_AHEAD * superblock {
+            if first.0 == u64::MAX || len > 0 && first.0 > looks_ahead * superblock {
                 break;
             }
             until[len] = first.0.min(u64::from(u32::MAX)) as u32;

@@ -74,9 +74,6 @@ use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
 use waiting::WaitingProgram;
 
-/// Part of a superblock of the host's writes within which it needs its next ones soon: moves then open none that it would lack.
-const NEAR_SHARE: u32 = 2;
-
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
@@ -412,8 +409,7 @@ impl Placement {
         }
         self.streams.has_several_of_moves()
             && self.streams.left_for_moves() > 0
-            && !self
-                .host_has_all_without_one(self.openings().within(superblock / NEAR_SHARE), shared)
+            && !self.host_has_all_without_one(shared)
     }
 
     /// A stream with room in its superblock for a page that moves: one of relocation, or any other if no superblock

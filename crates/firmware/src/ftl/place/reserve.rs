@@ -251,25 +251,30 @@ impl Placement {
         shared.blocks.has_regions() || !self.space.pools.are_common()
     }
 
-    /// Whether the host has the superblock that it needs next even if `slots` slots are taken.
+    /// Whether the host has the superblocks that it needs while it writes one, its next one at least, even if `slots` slots are taken.
     pub(super) fn host_has_next_without(&self, slots: u32, shared: &Shared) -> bool {
-        let next = slots + self.space.largest_slots as u32;
+        let superblock = self.space.largest_slots as u32;
+        let soon = self.needed_within(superblock).max(1);
+        let next = slots + soon * superblock;
         if self.has_beyond_reserve(u64::from(next), shared) && self.leaves_headroom(next, shared) {
             return true;
         }
+        let others = soon - 1;
+        let taken = i64::from(slots) + i64::from(others) * i64::from(superblock);
         let (kept, _) = self.kept_soon(shared);
         let free = self.space.free_soon(&shared.blocks);
-        free > kept + u32::from(slots > 0) && self.missing_headroom(shared) + i64::from(slots) <= 0
+        free > kept + others + u32::from(slots > 0) && self.missing_headroom(shared) + taken <= 0
     }
 
-    /// Whether the host has the `superblocks` that it needs soon, if any, even if moves open one. That takes no headroom.
-    pub(super) fn host_has_all_without_one(&self, superblocks: u32, shared: &Shared) -> bool {
-        let Some(others) = superblocks.checked_sub(1) else {
+    /// Whether the host has the superblocks that it needs while it writes half of one, if any, even if moves open one. That takes no headroom.
+    pub(super) fn host_has_all_without_one(&self, shared: &Shared) -> bool {
+        let soon = self.needed_within(self.space.largest_slots as u32 / 2);
+        let Some(others) = soon.checked_sub(1) else {
             return true;
         };
         let slots = i64::from(others) * self.space.largest_slots as i64;
         let (kept, _) = self.kept_soon(shared);
-        self.space.free_soon(&shared.blocks) > kept + superblocks
+        self.space.free_soon(&shared.blocks) > kept + soon
             && self.missing_headroom(shared) + slots <= 0
     }
 

@@ -251,7 +251,10 @@ impl Placement {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
             self.relocation.written_before = [self.relocation.written_before[1], written];
-            self.relocation.claims.host_opens();
+            // Moves for a claim come on top of those for the host's next superblock, so they need some slots.
+            if 2 * u64::from(self.left_for_host()) >= self.space.largest_slots {
+                self.relocation.claims.host_opens();
+            }
         }
         debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);
