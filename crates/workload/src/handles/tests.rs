@@ -122,6 +122,20 @@ fn sequence_drawn_handles_replay_by_their_seed() {
         };
         assert!(expected.contains(&share), "seed 5: {handle}: {share}");
     }
+    // Which handle a write has does not follow from its place.
+    let of_quarter = |quarter: u64| {
+        let writes = stream(
+            &format!("{options} bs=4k norandommap time_based runtime=1"),
+            5,
+        );
+        let writes = writes.take(4000);
+        let lies = |r: &Request| r.offset_bytes / (4 << 20) == quarter;
+        writes.filter(|r| lies(r) && r.placement == 1).count()
+    };
+    for quarter in 0..4 {
+        let n = of_quarter(quarter);
+        assert!((200..300).contains(&n), "seed 5: quarter {quarter}: {n}");
+    }
     // Without a list any handle of the drive.
     let mut all = handles("rw=randwrite fdp=1 plid_select=random", 5, 4000);
     all.sort_unstable();
