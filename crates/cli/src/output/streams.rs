@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::format::{Side, bytes, count, ratio, table};
 
 const HEAD: [&str; 6] = [
-    "stream",
+    "write stream",
     "given",
     "invalidated",
     "moved out",
