@@ -9,7 +9,7 @@ fn stream(options: &str, seed: u64) -> JobStream {
     let text = format!("[j]\nsize=16m\n{}\n", options.replace(' ', "\n"));
     let workload = parse_with("t.fio", &text, &|file| match file {
         "scheme.txt" => Ok(SCHEME.to_owned()),
-        other => Err(format!("{other}: no such file")),
+        other => panic!("{other} is no file of the test"),
     });
     let job = &workload.unwrap_or_else(|e| panic!("{options}: {e}")).jobs[0];
     let mut stream = JobStream::new(job, 16 << 20, seed).unwrap();
