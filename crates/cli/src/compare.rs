@@ -390,6 +390,11 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
         Some((c.label.as_str(), &first.page_types))
     });
     text += &output::page_types::compared(axis, &page_types.collect::<Vec<_>>());
+    let streams = results.iter().filter_map(|c| {
+        let first = c.runs().next()?;
+        Some((c.label.as_str(), &first.streams))
+    });
+    text += &output::streams::compared(axis, &streams.collect::<Vec<_>>());
     let areas = results.iter().filter_map(|c| {
         let first = c.runs().next()?;
         Some((c.label.as_str(), first.areas.as_slice()))

@@ -135,3 +135,28 @@ impl Load {
         permille / 1000 + u64::from(more)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SchemeChoices;
+
+    /// Writes name every handle that the schemes know, and other commands name none.
+    #[test]
+    fn sequence_writes_of_a_load_name_all_handles() {
+        for (schemes, handles) in [("stream=fdp stream.handles=5", 5), ("stream=one", 8)] {
+            let schemes: SchemeChoices = schemes.parse().unwrap();
+            let config = DriveConfig::for_schemes(schemes);
+            let (mut seen, mut cursor) = (vec![0u32; handles], 0);
+            for i in 0..4000 {
+                let stream = Stream::new(7).named("host");
+                match Load::default().step(&config, stream, i, &mut cursor) {
+                    Step::Command(HostOp::Write, .., handle) => seen[usize::from(handle)] += 1,
+                    Step::Command(.., handle) => assert_eq!(handle, 0, "seed 7, step {i}"),
+                    Step::Move(..) | Step::Mode(..) => {}
+                }
+            }
+            assert!(seen.iter().all(|&n| n > 100), "seed 7: {seen:?}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use firstread_workload::fio::UnreadFile;
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
 use firstread_workload::trace::{Columns, Pattern, Understood};
@@ -602,9 +603,12 @@ fn numbered(name: &str) -> Option<(&str, usize)> {
 }
 
 /// The text of `file`, whose path begins at the folder of the job file called `name`.
-fn beside(name: &str, file: &str) -> Result<String, String> {
+fn beside(name: &str, file: &str) -> Result<String, UnreadFile> {
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    files::read_text(&folder.join(file)).map_err(|error| error.to_string())
+    let text = files::read_text(&folder.join(file));
+    text.map_err(|error| UnreadFile::Fault {
+        fault: error.to_string(),
+    })
 }
 
 /// Whether a file begins as a workload of MQSim.

@@ -229,6 +229,8 @@ fn keys() -> BTreeSet<String> {
         "schemes.read_ahead=sequential",
         "heat.enabled=true",
         "schemes.area=differential",
+        "schemes.stream=fdp",
+        "stream.handles=2",
     ];
     for set in [&memory[..], &[]] {
         let job = "[a]\nrw=randrw\nbs=4k\niodepth=8\nnorandommap\n";

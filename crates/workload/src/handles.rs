@@ -6,8 +6,6 @@
 use firstread_core::Stream;
 use thiserror::Error;
 
-use crate::stream::JobError;
-
 /// Most handles that a job names, as in fio.
 pub const MOST_GIVEN: u16 = 128;
 /// Most ranges of a job that chooses handles by offset, as in fio.
@@ -79,6 +77,22 @@ impl NoHandle {
     }
 }
 
+/// Why a job cannot run on a drive, by the placement handles that it names.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HandlesError {
+    /// The drive takes none.
+    #[error("fdp=1: the drive takes no placement handles; `--scheme stream=fdp` does")]
+    TakesNone,
+    /// The drive does not have one of them.
+    #[error("{from}: {why}")]
+    NoSuch {
+        /// The option that names it, or the file and the line.
+        from: String,
+        /// The handle.
+        why: NoHandle,
+    },
+}
+
 /// That a drive with so many handles has `handle`. Every drive has handle 0, which writes without a handle have.
 pub(crate) fn check(handle: u16, handles: Option<u16>) -> Result<(), NoHandle> {
     match handle < handles.unwrap_or(1) {
@@ -91,14 +105,14 @@ impl Handles {
     /// That a drive with so many handles has those that are named; none where it takes no handle.
     ///
     /// # Errors
-    /// [`JobError`], which names the first handle that it does not have.
-    pub fn check(&self, drive: Option<u16>) -> Result<(), JobError> {
+    /// [`HandlesError`], which names the first handle that it does not have.
+    pub fn check(&self, drive: Option<u16>) -> Result<(), HandlesError> {
         if drive.is_none() {
-            return Err(JobError::NoHandles);
+            return Err(HandlesError::TakesNone);
         }
         let named = |from: String, handle| {
             let checked = check(handle, drive);
-            checked.map_err(|why| JobError::Handle { from, why })
+            checked.map_err(|why| HandlesError::NoSuch { from, why })
         };
         match self {
             Handles::RoundRobin(Given::All) | Handles::Random(Given::All) => Ok(()),
@@ -136,7 +150,7 @@ impl Chooser {
     }
 
     /// The drive has so many handles; none where it takes no handle.
-    pub(crate) fn on_drive(&mut self, handles: Option<u16>) -> Result<(), JobError> {
+    pub(crate) fn on_drive(&mut self, handles: Option<u16>) -> Result<(), HandlesError> {
         self.handles.check(handles)?;
         self.of_drive = handles.unwrap_or(1);
         Ok(())

@@ -357,7 +357,7 @@ impl Workload {
     /// [`WorkloadError::Job`], of the first job that names another one.
     pub fn check_handles(&self, drive: Option<u16>) -> Result<(), WorkloadError> {
         self.jobs.iter().try_for_each(|job| match &job.handles {
-            Some(handles) => handles.check(drive).map_err(|why| job.error(why)),
+            Some(handles) => handles.check(drive).map_err(|why| job.error(why.into())),
             None => Ok(()),
         })
     }

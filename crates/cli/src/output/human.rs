@@ -18,6 +18,7 @@ use super::front;
 use super::modes;
 use super::page_types;
 use super::phases;
+use super::streams;
 use super::writes;
 use super::{ENOUGH_BEYOND, WITHIN};
 
@@ -49,6 +50,7 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     }
     text += &modes::lines(setup, outcome);
     text += &page_types::lines(setup, outcome);
+    text += &streams::lines(setup, outcome);
     text += &refreshes(outcome);
     text += &areas::lines(outcome);
     for part in &parts {

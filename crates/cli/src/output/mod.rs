@@ -11,6 +11,7 @@ pub mod modes;
 pub mod page_types;
 mod phases;
 pub mod spread;
+pub mod streams;
 pub mod summary;
 mod tail;
 pub mod understood;

@@ -12,6 +12,7 @@ use super::areas;
 use super::human::{self, Losses, PERCENTILES};
 use super::modes::{self, OfModes};
 use super::page_types::{self, OfPageTypes};
+use super::streams::{self, OfStreams};
 use super::writes;
 
 /// Percentiles of which something can be asked.
@@ -69,6 +70,8 @@ pub struct Summary {
     pub modes: OfModes,
     /// Reads by page type.
     pub page_types: OfPageTypes,
+    /// Streams among which a scheme chooses, and placement handles.
+    pub streams: OfStreams,
     /// Cells of the table of areas, a row an area.
     pub areas: Vec<Vec<String>>,
     /// Notices about the workload.
@@ -185,6 +188,7 @@ impl Summary {
             burn_in: writes::burn_in(setup, outcome),
             modes: modes::of_run(setup, outcome),
             page_types: page_types::of_run(setup, outcome),
+            streams: streams::of_run(setup, outcome),
             areas: areas::rows(outcome),
             notices: outcome.notices.iter().map(ToString::to_string).collect(),
             end_of_life: end_of_life(outcome.stats.ended),

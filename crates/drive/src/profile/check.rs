@@ -573,8 +573,12 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
             0 => String::new(),
             bytes => format!(", {bytes} B of superblocks in other modes"),
         };
-        for axis in drive.axes_with_own_stream() {
-            others += &format!(", one for the stream of axis `{axis}`");
+        let axes: Vec<&str> = drive.axes_with_own_stream().collect();
+        for axis in axes.chunk_by(|a, b| a == b) {
+            others += &match axis {
+                [axis] => format!(", one for the stream of axis `{axis}`"),
+                axes => format!(", {} for the streams of axis `{}`", axes.len(), axes[0]),
+            };
         }
         let message = format!(
             "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \
@@ -940,6 +944,11 @@ mod tests {
                 "raro-femu",
                 &[HOT, "capacity=15900 MiB"],
                 "one for the stream of axis `refresh`",
+            ),
+            (
+                "bench-4g",
+                &["schemes.stream=sepbit", "capacity=3700 MiB"],
+                ", 4 for the streams of axis `stream`: ",
             ),
         ] {
             let text = loaded(drive, set).err().unwrap_or_default();

@@ -6,7 +6,8 @@
 //! - `fio`: a job as fio has it. `job_options`: the options of its file. `calendar`: the time of day.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
 //! - [`modes`]: capacity, traffic and wear by cell mode. `refresh`: data rewritten because of their reads.
-//! - [`areas`]: areas that wear apart. [`page_types`]: reads by page type.
+//! - [`areas`]: areas that wear apart. [`page_types`]: reads by page type. [`streams`]: streams among which a
+//!   scheme chooses. [`fdp`]: statistics of placement handles.
 //! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
@@ -14,6 +15,7 @@ pub mod areas;
 mod burn_in;
 mod calendar;
 pub mod calibration;
+pub mod fdp;
 mod fio;
 pub mod front;
 mod job_options;
@@ -23,6 +25,7 @@ pub mod page_types;
 pub mod phases;
 mod refresh;
 mod refused;
+pub mod streams;
 pub mod writes;
 
 use std::collections::BTreeMap;
@@ -255,6 +258,12 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     }
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
+    }
+    if let Some(streams) = streams::json(setup, outcome) {
+        value["streams"] = streams;
+    }
+    if let Some(fdp) = fdp::json(setup, outcome) {
+        value["fdp"] = fdp;
     }
     if let Some(areas) = areas::json(outcome) {
         value["areas"] = areas;

@@ -8,7 +8,7 @@ use firstread_drive::{DriveState, Precondition};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::log::{Record, What};
 use firstread_firmware::observe::{
-    Counters, FrontEndCounters, PhysicalCapacity, RETRY_BINS, page_type_bin,
+    Counters, FrontEndCounters, OpenedFor, PhysicalCapacity, RETRY_BINS, page_type_bin, stream_bin,
 };
 use firstread_firmware::policy::area::Entry;
 
@@ -221,6 +221,102 @@ fn formula_page_types_of_counts_by_hand() {
     let metric = |name: &str| number(&metrics[name]);
     assert!(near(metric("page_a_read_percent"), 50.0) && near(metric("page_d_retries_mean"), 2.5));
     assert!(near(metric("page_a_read_us"), 60.0));
+}
+
+/// Streams and placement handles of counts by hand: two handles, whose data stay apart when they move or not.
+#[test]
+fn formula_streams_and_handles_of_counts_by_hand() {
+    let set = |persistent: &str| {
+        let persistent = format!("stream.persistent={persistent}");
+        let set = ["schemes.stream=fdp", "stream.handles=2", &persistent];
+        let (setup, mut outcome) = short_run("bench-4g", &set, READS);
+        let slot = u64::from(setup.profile.geometry.slot_bytes);
+        let c = &mut outcome.stats.counters;
+        let moves = stream_bin(OpenedFor::Moves(0));
+        c.slots_into_stream[..2].copy_from_slice(&[100, 40]);
+        c.slots_into_stream[moves..moves + 2].copy_from_slice(&[7, 5]);
+        c.slots_invalidated_in_stream[..2].copy_from_slice(&[60, 30]);
+        c.slots_invalidated_in_stream[moves + 1] = 3;
+        c.slots_moved_out_of_stream[..2].copy_from_slice(&[6, 4]);
+        c.slots_moved_out_of_stream[moves + 1] = 2;
+        c.superblocks_erased_of_stream[..2].copy_from_slice(&[9, 8]);
+        c.superblocks_erased_of_stream[moves + 1] = 1;
+        c.erases_by_mode[setup.profile.mode.index()] = 20;
+        c.host_bytes_written = 140 * slot - 512;
+        c.slots_programmed = 161;
+        (setup, outcome, slot)
+    };
+    let of = |rows: &Value, key: &str| -> Vec<Value> {
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| row[key].clone()).collect()
+    };
+    for (persistent, names, of_moves) in [
+        (
+            "true",
+            &["host", "host-1", "moves", "moves-1"][..],
+            [3, 2, 1],
+        ),
+        ("false", &["host", "host-1", "moves"], [0, 0, 0]),
+    ] {
+        let (setup, outcome, slot) = set(persistent);
+        let result = &result(&setup, &outcome, false)["firstread"];
+        let streams = &result["streams"];
+        assert_eq!(of(streams, "name"), names);
+        let n = names.len();
+        assert_eq!(of(streams, "slots"), [100, 40, 7, 5][..n]);
+        assert_eq!(of(streams, "invalidated_slots"), [60, 30, 0, 3][..n]);
+        assert_eq!(of(streams, "moved_out_slots"), [6, 4, 0, 2][..n]);
+        assert_eq!(of(streams, "superblocks_erased"), [9, 8, 0, 1][..n]);
+        let buffers = of(streams, "buffer_bytes");
+        let buffer = |name: &str| &result["write_buffer"]["streams"][name]["bytes"];
+        for (bytes, name) in buffers.iter().zip(names) {
+            assert_eq!(bytes, buffer(name), "{name}");
+        }
+        let fdp = &result["fdp"];
+        let superblock = u64::from(
+            setup
+                .profile
+                .geometry
+                .slots_per_superblock(setup.profile.mode),
+        );
+        assert_eq!(fdp["persistent"], persistent == "true");
+        assert_eq!(fdp["hbmw_bytes"], 140 * slot - 512);
+        assert_eq!(fdp["mbmw_bytes"], 161 * slot);
+        assert_eq!(fdp["mbe_bytes"], 20 * superblock * slot);
+        let handles = &fdp["handles"];
+        let [invalidated, moved, erased] = of_moves;
+        assert_eq!(of(handles, "handle"), [0, 1]);
+        assert_eq!(of(handles, "host_bytes"), [100 * slot, 40 * slot]);
+        assert_eq!(
+            of(handles, "invalidated_bytes"),
+            [60 * slot, (30 + invalidated) * slot]
+        );
+        assert_eq!(of(handles, "moved_bytes"), [6 * slot, (4 + moved) * slot]);
+        let erased = [9, 8 + erased].map(|n| n * superblock * slot);
+        assert_eq!(of(handles, "erased_bytes"), erased);
+        let metrics = of_run(&setup, &outcome);
+        let metric = |name: &str| number(&metrics[name]);
+        assert!(near(
+            metric("host_streams_moved_percent"),
+            100.0 * 10.0 / 140.0
+        ));
+        assert!(near(
+            metric("mbmw_per_hbmw"),
+            161.0 * slot as f64 / (140 * slot - 512) as f64
+        ));
+        assert!(near(
+            metric("mbe_mib"),
+            (20 * superblock * slot) as f64 / f64::from(1 << 20)
+        ));
+    }
+    // Streams of a scheme without handles, and of none.
+    for (scheme, shown) in [("write-heat", true), ("one", false)] {
+        let set = format!("schemes.stream={scheme}");
+        let (setup, outcome) = short_run("bench-4g", &[&set, "capacity=3 GiB"], READS);
+        let result = &result(&setup, &outcome, false)["firstread"];
+        assert_eq!(result.get("streams").is_some(), shown, "{scheme}");
+        assert!(result.get("fdp").is_none(), "{scheme}");
+    }
 }
 
 /// Page types that are chosen although all of them are alike are told, once.

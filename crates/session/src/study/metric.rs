@@ -5,7 +5,7 @@ use firstread_core::sensing::SafeSense;
 use firstread_drive::stats::{Report, Wear};
 use firstread_drive::{Cause, Ended, Group};
 use firstread_firmware::ftl::Owner;
-use firstread_firmware::observe::{Counters, RegionId};
+use firstread_firmware::observe::{Counters, OpenedFor, RegionId};
 use firstread_firmware::policy::area::{AREAS, HIGH, LOW};
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
@@ -15,8 +15,10 @@ use super::error::StudyError;
 use crate::finished::Finished;
 use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
+use crate::results::fdp::fdp;
 use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
 use crate::results::page_types::{OfPageType, of_page_types};
+use crate::results::streams::of_streams;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
@@ -222,6 +224,11 @@ metrics! {
     "page_b_retries_mean", "Retries of the second page type", |s, o| of_page(s, o, 1, |p| p.retries_mean);
     "page_c_retries_mean", "Retries of the third page type", |s, o| of_page(s, o, 2, |p| p.retries_mean);
     "page_d_retries_mean", "Retries of the fourth page type", |s, o| of_page(s, o, 3, |p| p.retries_mean);
+    "host_streams_moved_percent", "Moved out of streams of the host (% of what they were given)", |s, o| moved_of_host(s, o);
+    "hbmw_mib", "Host bytes with metadata written (MiB)", |s, o| Some(mib(fdp(s, o)?.host_bytes));
+    "mbmw_mib", "Media bytes with metadata written (MiB)", |s, o| Some(mib(fdp(s, o)?.media_bytes));
+    "mbe_mib", "Media bytes erased (MiB)", |s, o| Some(mib(fdp(s, o)?.erased_bytes));
+    "mbmw_per_hbmw", "Media bytes per host byte written", |s, o| fdp(s, o)?.amplification();
 }
 
 metrics! {
@@ -374,6 +381,18 @@ fn of_page(s: &Setup, o: &Outcome, rank: usize, of: fn(&OfPageType) -> Option<f6
     let rows = of_page_types(s, o);
     let own = rows.iter().filter(|row| row.mode == s.profile.mode);
     of(own.clone().nth(rank)?)
+}
+
+/// Mapping units moved out of streams of the host, of those that they were given (%). None where no scheme chooses among
+/// streams.
+fn moved_of_host(s: &Setup, o: &Outcome) -> Option<f64> {
+    let all = of_streams(s, o);
+    let of_host = all
+        .iter()
+        .filter(|of| matches!(of.opened_for, OpenedFor::Host(_)));
+    let sums = of_host.map(|of| (of.moved_out_slots, of.slots));
+    let (moved, given) = sums.fold((0, 0), |(a, b), (moved, given)| (a + moved, b + given));
+    (given > 0).then(|| 100.0 * moved as f64 / given as f64)
 }
 
 /// A number of the areas, on a drive that has them.

@@ -26,6 +26,7 @@ mod paced;
 mod page_types;
 mod pairs;
 mod partial_writes;
+mod placement;
 mod planes;
 mod preconditioned;
 mod promotion;

@@ -39,7 +39,7 @@ pub struct Draft {
     pub(super) handles: handles::Options,
 }
 
-pub(super) type Set = Result<(), ValueError>;
+type Set = Result<(), ValueError>;
 
 const S: u64 = 1_000_000_000;
 const US: u64 = 1_000;
@@ -752,4 +752,19 @@ pub(super) fn lat_percentiles(d: &mut Draft, v: &Value<'_>) -> Set {
 pub(super) fn slat_percentiles(d: &mut Draft, v: &Value<'_>) -> Set {
     d.job.percentiles_of.slat = v.flag()?;
     Ok(())
+}
+pub(super) fn fdp(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.handles.set_fdp(v)
+}
+pub(super) fn dataplacement(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.handles.set_interface(v)
+}
+pub(super) fn plid_select(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.handles.set_select(v)
+}
+pub(super) fn plids(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.handles.set_plids(v)
+}
+pub(super) fn dp_scheme(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.handles.set_scheme(v)
 }

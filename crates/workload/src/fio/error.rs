@@ -43,6 +43,20 @@ pub enum SyntaxError {
     TooManyJobs(u64),
 }
 
+/// Why a file that a job file names cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UnreadFile {
+    /// Whoever has the job file parsed reads no files.
+    #[error("no file can be read here")]
+    NoReader,
+    /// Whoever reads files could not.
+    #[error("{fault}")]
+    Fault {
+        /// What it said, with the name of the file.
+        fault: String,
+    },
+}
+
 /// Why an option cannot take a value.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ValueError {
@@ -122,9 +136,9 @@ pub enum ValueError {
         /// The most similar engine, if any is similar.
         nearest: Option<&'static str>,
     },
-    /// A file that cannot be read. Holds what was said of it.
-    #[error("{0}")]
-    File(String),
+    /// The file that it names cannot be read.
+    #[error(transparent)]
+    File(#[from] UnreadFile),
     /// A line of a file of placement handles that is no range.
     #[error("line {line}: `{text}` {fault}")]
     SchemeLine {

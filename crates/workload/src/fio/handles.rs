@@ -1,6 +1,5 @@
 //! Options of fio's data placement: `fdp`, `dataplacement`, `plid_select`, `plids` and `dp_scheme`.
 
-use super::apply::{Draft, Set};
 use super::error::ValueError;
 use super::value::Value;
 use crate::handles::{Given, HandleRange, Handles, MOST_GIVEN, MOST_RANGES, Ranges};
@@ -22,36 +21,6 @@ enum Select {
     Random,
     RoundRobin,
     Scheme,
-}
-
-pub(super) fn fdp(d: &mut Draft, v: &Value<'_>) -> Set {
-    d.handles.fdp = v.flag()?;
-    Ok(())
-}
-pub(super) fn dataplacement(d: &mut Draft, v: &Value<'_>) -> Set {
-    if v.text == Some("streams") {
-        return Err(ValueError::Rule(
-            "the drive does not take NVMe's streams directive; `fdp` names placement handles",
-        ));
-    }
-    d.handles.interface = Some(v.word(&[("none", false), ("fdp", true)])?);
-    Ok(())
-}
-pub(super) fn plid_select(d: &mut Draft, v: &Value<'_>) -> Set {
-    d.handles.select = Some(v.word(&[
-        ("random", Select::Random),
-        ("roundrobin", Select::RoundRobin),
-        ("scheme", Select::Scheme),
-    ])?);
-    Ok(())
-}
-pub(super) fn plids(d: &mut Draft, v: &Value<'_>) -> Set {
-    d.handles.plids = Some(indices(v.text()?)?);
-    Ok(())
-}
-pub(super) fn dp_scheme(d: &mut Draft, v: &Value<'_>) -> Set {
-    d.handles.scheme = Some(v.text()?.to_owned());
-    Ok(())
 }
 
 /// A list of indices and ranges of them, in ascending order: `0,2-4,7`.
@@ -91,6 +60,40 @@ fn index(text: &str) -> Result<u16, ValueError> {
 }
 
 impl Options {
+    pub(super) fn set_fdp(&mut self, v: &Value<'_>) -> Result<(), ValueError> {
+        self.fdp = v.flag()?;
+        Ok(())
+    }
+
+    pub(super) fn set_interface(&mut self, v: &Value<'_>) -> Result<(), ValueError> {
+        if v.text == Some("streams") {
+            return Err(ValueError::Rule(
+                "the drive does not take NVMe's streams directive; `fdp` names placement handles",
+            ));
+        }
+        self.interface = Some(v.word(&[("none", false), ("fdp", true)])?);
+        Ok(())
+    }
+
+    pub(super) fn set_select(&mut self, v: &Value<'_>) -> Result<(), ValueError> {
+        self.select = Some(v.word(&[
+            ("random", Select::Random),
+            ("roundrobin", Select::RoundRobin),
+            ("scheme", Select::Scheme),
+        ])?);
+        Ok(())
+    }
+
+    pub(super) fn set_plids(&mut self, v: &Value<'_>) -> Result<(), ValueError> {
+        self.plids = Some(indices(v.text()?)?);
+        Ok(())
+    }
+
+    pub(super) fn set_scheme(&mut self, v: &Value<'_>) -> Result<(), ValueError> {
+        self.scheme = Some(v.text()?.to_owned());
+        Ok(())
+    }
+
     /// How the job chooses handles, if it does, with notices for the user. Ranges are still to be read from their file.
     pub(super) fn finish(&self, notices: &mut Vec<String>) -> Result<Option<Handles>, JobError> {
         if self.fdp && self.interface == Some(false) {

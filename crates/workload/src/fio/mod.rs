@@ -22,7 +22,7 @@ mod table;
 mod value;
 
 pub use command_line::{CommandLine, CommandLineError, command_line, is_command_line, words};
-pub use error::{SyntaxError, ValueError};
+pub use error::{SyntaxError, UnreadFile, ValueError};
 
 use std::collections::BTreeMap;
 
@@ -43,11 +43,11 @@ struct Line<'a> {
 }
 
 /// What a file that a job file names holds, or why it cannot be read.
-pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, UnreadFile>;
 
 /// Parses the job file `text`; `file` is its name for messages. It may not name other files.
 pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
-    parse_with(file, text, &|_| Err("no file can be read here".to_owned()))
+    parse_with(file, text, &|_| Err(UnreadFile::NoReader))
 }
 
 /// The same, with what `read` says that the files hold which it names.
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
         line: &Line<'_>,
         file: &str,
     ) -> Result<Vec<HandleRange>, WorkloadError> {
-        let text = (self.read)(file).map_err(ValueError::File);
+        let text = (self.read)(file).map_err(ValueError::from);
         let ranges = text.and_then(|text| handles::ranges(&text));
         let (ranges, more) = ranges.map_err(|why| self.bad_value(line, why))?;
         if more {

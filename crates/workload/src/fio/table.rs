@@ -1,7 +1,6 @@
 //! The table of fio options. See [`super::options`].
 
 use super::apply;
-use super::handles;
 use super::row::{Effect, OptionRow};
 
 const fn ignored(
@@ -346,7 +345,7 @@ pub const OPTIONS: &[OptionRow] = &[
         example: "1",
         doc: "Each write names a placement handle of the drive (NVMe's Flexible Data Placement). The drive \
               has handles with `--scheme stream=fdp`.",
-        effect: Effect::Load(handles::fdp),
+        effect: Effect::Load(apply::fdp),
     },
     OptionRow {
         name: "dataplacement",
@@ -355,7 +354,7 @@ pub const OPTIONS: &[OptionRow] = &[
         default: "none",
         example: "fdp",
         doc: "`fdp` is as `fdp=1`.",
-        effect: Effect::Load(handles::dataplacement),
+        effect: Effect::Load(apply::dataplacement),
     },
     OptionRow {
         name: "plid_select",
@@ -365,7 +364,7 @@ pub const OPTIONS: &[OptionRow] = &[
         example: "random",
         doc: "Which handle a write names: the next one of `plids`, any one of them, or the one of its offset \
               in the file of `dp_scheme`.",
-        effect: Effect::Load(handles::plid_select),
+        effect: Effect::Load(apply::plid_select),
     },
     OptionRow {
         name: "plids",
@@ -374,7 +373,7 @@ pub const OPTIONS: &[OptionRow] = &[
         default: "all of the drive",
         example: "0,2-4",
         doc: "Handles that the job's writes name, from 0 on; 128 at most.",
-        effect: Effect::Load(handles::plids),
+        effect: Effect::Load(apply::plids),
     },
     OptionRow {
         name: "dp_scheme",
@@ -385,7 +384,7 @@ pub const OPTIONS: &[OptionRow] = &[
         doc: "A file with a line `first byte,byte after the last,handle` for each range of the drive, 32 at \
               most; its path begins at the folder of the job file. The first range that holds the first byte of \
               a write counts, and a write that none holds has handle 0.",
-        effect: Effect::Load(handles::dp_scheme),
+        effect: Effect::Load(apply::dp_scheme),
     },
     OptionRow {
         name: "wait_for",

@@ -9,7 +9,7 @@ fn stream(options: &str, seed: u64) -> JobStream {
     let text = format!("[j]\nsize=16m\n{}\n", options.replace(' ', "\n"));
     let workload = parse_with("t.fio", &text, &|file| match file {
         "scheme.txt" => Ok(SCHEME.to_owned()),
-        other => Err(format!("{other}: no such file")),
+        other => panic!("{other} is no file of the test"),
     });
     let job = &workload.unwrap_or_else(|e| panic!("{options}: {e}")).jobs[0];
     let mut stream = JobStream::new(job, 16 << 20, seed).unwrap();
@@ -121,6 +121,20 @@ fn sequence_drawn_handles_replay_by_their_seed() {
             _ => 0..1,
         };
         assert!(expected.contains(&share), "seed 5: {handle}: {share}");
+    }
+    // Which handle a write has does not follow from its place.
+    let of_quarter = |quarter: u64| {
+        let writes = stream(
+            &format!("{options} bs=4k norandommap time_based runtime=1"),
+            5,
+        );
+        let writes = writes.take(4000);
+        let lies = |r: &Request| r.offset_bytes / (4 << 20) == quarter;
+        writes.filter(|r| lies(r) && r.placement == 1).count()
+    };
+    for quarter in 0..4 {
+        let n = of_quarter(quarter);
+        assert!((200..300).contains(&n), "seed 5: quarter {quarter}: {n}");
     }
     // Without a list any handle of the drive.
     let mut all = handles("rw=randwrite fdp=1 plid_select=random", 5, 4000);

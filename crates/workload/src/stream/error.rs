@@ -4,7 +4,7 @@
 use firstread_core::permutation::MAX_NUMBERS;
 use thiserror::Error;
 
-use crate::handles::NoHandle;
+use crate::handles::HandlesError;
 
 /// Why a job contradicts itself, does not fit on the drive or cannot go on.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -103,16 +103,9 @@ pub enum JobError {
         /// What a request took (ns).
         took_ns: u64,
     },
-    /// The job names placement handles, and the drive takes none.
-    #[error("fdp=1: the drive takes no placement handles; `--scheme stream=fdp` does")]
-    NoHandles,
-    /// The job names a placement handle that the drive does not have.
-    #[error("{from}: {why}")]
-    Handle {
-        /// The option, or the file and the line.
-        from: String,
-        why: NoHandle,
-    },
+    /// The job names placement handles that the drive does not have.
+    #[error(transparent)]
+    Handles(#[from] HandlesError),
     /// A rule that the job breaks.
     #[error("{0}")]
     Rule(&'static str),

@@ -263,7 +263,7 @@ impl JobStream {
     /// [`JobError`] where the job names a handle that the drive does not have.
     pub fn on_handles(&mut self, drive: Option<u16>) -> Result<(), JobError> {
         match &mut self.handles {
-            Some(chooser) => chooser.on_drive(drive),
+            Some(chooser) => Ok(chooser.on_drive(drive)?),
             None => Ok(()),
         }
     }

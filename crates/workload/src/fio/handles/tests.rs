@@ -1,5 +1,5 @@
 use super::*;
-use crate::fio::{parse, parse_with};
+use crate::fio::{UnreadFile, parse, parse_with};
 use proptest::prelude::*;
 
 #[test]
@@ -106,7 +106,9 @@ fn formula_a_job_chooses_handles_as_in_fio() {
 fn golden_errors_of_handles() {
     let of = |text: &str| {
         let read = |file: &str| match file {
-            "none.txt" => Err("none.txt: no such file".to_owned()),
+            "none.txt" => Err(UnreadFile::Fault {
+                fault: "none.txt: no such file".to_owned(),
+            }),
             text => Ok(text.replace(';', "\n").replace('_', ",")),
         };
         parse_with("t.fio", text, &read).unwrap_err().to_string()
