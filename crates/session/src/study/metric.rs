@@ -729,8 +729,8 @@ mod tests {
             .iter()
             .map(|row| row["page_reads"].as_u64().unwrap())
             .sum();
-        // 3,000 are measured, and 1,000 came before.
-        assert_eq!(reads, 3_000);
+        // 3,000 are measured, 1,000 came before, and some of these were still in flight.
+        assert!((3_000..3_100).contains(&reads), "{reads}");
         assert!(
             result["firstread"]["requests"].as_u64().unwrap() > 3_900,
             "{result}"
