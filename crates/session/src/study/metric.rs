@@ -129,18 +129,18 @@ metrics! {
         let p = o.stats.reports.last()?.read.percentile(99.9);
         (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
     };
-    "last_retries_mean", "Retries a page, last phase", |_, o| last_retries(o).map(|retries| retries.mean);
-    "last_first_try_percent", "Pages read at the first try, last phase (%)", |_, o| {
+    "last_retries_mean", "Last phase: retries a page", |_, o| last_retries(o).map(|retries| retries.mean);
+    "last_first_try_percent", "Last phase: read at the first try (%)", |_, o| {
         last_retries(o).map(|retries| 100.0 * retries.first_try)
     };
-    "last_page_a_read_percent", "Page reads of the fastest page type, last phase (%)", |s, o| last_page(s, o, 0, |p| Some(100.0 * p.read_share?));
-    "last_page_b_read_percent", "Page reads of the second page type, last phase (%)", |s, o| last_page(s, o, 1, |p| Some(100.0 * p.read_share?));
-    "last_page_c_read_percent", "Page reads of the third page type, last phase (%)", |s, o| last_page(s, o, 2, |p| Some(100.0 * p.read_share?));
-    "last_page_d_read_percent", "Page reads of the fourth page type, last phase (%)", |s, o| last_page(s, o, 3, |p| Some(100.0 * p.read_share?));
-    "last_page_a_retries_mean", "Retries of the fastest page type, last phase", |s, o| last_page(s, o, 0, |p| p.retries_mean);
-    "last_page_b_retries_mean", "Retries of the second page type, last phase", |s, o| last_page(s, o, 1, |p| p.retries_mean);
-    "last_page_c_retries_mean", "Retries of the third page type, last phase", |s, o| last_page(s, o, 2, |p| p.retries_mean);
-    "last_page_d_retries_mean", "Retries of the fourth page type, last phase", |s, o| last_page(s, o, 3, |p| p.retries_mean);
+    "last_page_a_read_percent", "Last phase: fastest page type (%)", |s, o| last_page(s, o, 0, |p| Some(100.0 * p.read_share?));
+    "last_page_b_read_percent", "Last phase: second page type (%)", |s, o| last_page(s, o, 1, |p| Some(100.0 * p.read_share?));
+    "last_page_c_read_percent", "Last phase: third page type (%)", |s, o| last_page(s, o, 2, |p| Some(100.0 * p.read_share?));
+    "last_page_d_read_percent", "Last phase: fourth page type (%)", |s, o| last_page(s, o, 3, |p| Some(100.0 * p.read_share?));
+    "last_page_a_retries_mean", "Last phase: retries, fastest page type", |s, o| last_page(s, o, 0, |p| p.retries_mean);
+    "last_page_b_retries_mean", "Last phase: retries, second page type", |s, o| last_page(s, o, 1, |p| p.retries_mean);
+    "last_page_c_retries_mean", "Last phase: retries, third page type", |s, o| last_page(s, o, 2, |p| p.retries_mean);
+    "last_page_d_retries_mean", "Last phase: retries, fourth page type", |s, o| last_page(s, o, 3, |p| p.retries_mean);
     "first_try_percent", "Pages read at the first try (%)", |_, o| Some(100.0 * o.retries().first_try);
     "retries_mean", "Retries a page", |_, o| Some(o.retries().mean);
     "retries_min", "Fewest retries of a page", |_, o| fewest_retries(&o.stats.counters);
