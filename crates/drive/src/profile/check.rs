@@ -204,22 +204,27 @@ fn shape(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether units of heat are made of mapping units.
+/// Whether units of heat are made of mapping units, and whether the memory of heat can tell them apart.
 fn heat(drive: &DriveProfile) -> Result<(), Wrong> {
     let (unit, slot) = (drive.heat.unit_bytes, u64::from(drive.geometry.slot_bytes));
-    if unit == 0 {
-        return Ok(());
-    }
-    if unit < slot {
+    let most = drive.heat.most_bytes;
+    if unit != 0 && unit < slot {
         let message = format!(
             "is {unit} B, less than `geometry.mapping_unit`, {slot} B: the firmware counts no part of a mapping unit"
         );
         return wrong("heat.unit", message);
     }
-    if !unit.is_multiple_of(slot) || !(unit / slot).is_power_of_two() {
+    if unit != 0 && (!unit.is_multiple_of(slot) || !(unit / slot).is_power_of_two()) {
         let message =
             format!("is {unit} B, not `geometry.mapping_unit`, {slot} B, times a power of two");
         return wrong("heat.unit", message);
+    }
+    if let Some(least) = drive.heat_bytes().filter(|least| *least > most) {
+        let units = drive.capacity_bytes.div_ceil(unit.max(slot));
+        let message = format!(
+            "is {most} B; to tell the {units} units of the drive apart takes {least} B at least"
+        );
+        return wrong("heat.most", message);
     }
     Ok(())
 }
@@ -810,8 +815,13 @@ mod tests {
                 "heat.read_bits: makes 9 bits",
             ),
             (
-                ["heat.most=64 KiB", "heat.epoch=7"],
-                "heat.most: `64 KiB` is outside",
+                ["heat.most=1023 B", "heat.epoch=7"],
+                "heat.most: `1023 B` is outside",
+            ),
+            (
+                // 469 M units are scattered over 2^30 numbers: with tags of 24 bits 64 sets tell them apart.
+                ["heat.most=4095 B", "heat.enabled=true"],
+                "heat.most: is 4095 B; to tell the 468750000 units of the drive apart takes 4096 B at least",
             ),
             (
                 ["heat.units=4 KiB", "heat.epoch=7"],

@@ -140,8 +140,8 @@ impl HeatProfile {
             reset_on_update: flag("reset_on_update"),
             shuffle: flag("shuffle"),
             most_bytes: match given("most") {
-                // Below a mebibyte, tags would not tell the units of the largest drive apart.
-                true => k.whole("most", B, 1 << 20, 1 << 34),
+                // What the tags of a large drive need at least is checked with its units.
+                true => k.whole("most", B, 1 << 10, 1 << 34),
                 false => default.most_bytes,
             },
         };

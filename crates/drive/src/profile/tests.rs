@@ -456,11 +456,11 @@ fn formula_measured_times_are_in_the_order_of_their_senses_and_one_a_page_type()
     for (list, says) in [
         (
             r#"["50 us", "50 us", "60 us", "70 us"]"#,
-            "modes.qlc.read: page type 1 has 2 senses and is not above page type 0 with 1",
+            "modes.qlc.read: page type 1 has 2 senses and takes no longer than page type 0 with 1",
         ),
         (
             r#"["40 us", "50 us", "80 us", "70 us"]"#,
-            "modes.qlc.read: page type 3 has 8 senses and is not above page type 2 with 4",
+            "modes.qlc.read: page type 3 has 8 senses and takes no longer than page type 2 with 4",
         ),
         (
             r#"["40 us", "50 us", "60 us"]"#,

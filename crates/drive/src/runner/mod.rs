@@ -72,6 +72,7 @@ impl<'h> Host<'h> {
         let all = merged(run.reports.iter());
         let groups = groups(&run, drive.counters());
         let unmeasured = run.unmeasured();
+        let measured = run.measured(drive.counters());
         Ok(RunStats {
             groups,
             unmeasured,
@@ -80,6 +81,7 @@ impl<'h> Host<'h> {
             all,
             requests: run.completed,
             counters: drive.counters().since(&before),
+            measured,
             modes: Modes {
                 start: modes,
                 end: drive.modes(),

@@ -28,6 +28,8 @@ pub struct RunStats {
     /// Counters of the firmware over the run. They include one fetch time after its end, by which the
     /// drive is ahead of its host.
     pub counters: Counters,
+    /// The same from the first request on that is measured: a ramp does not count.
+    pub measured: Counters,
     /// Superblocks by cell mode, and what capacity they left.
     pub modes: Modes,
     /// Its regions at the end, its own first.

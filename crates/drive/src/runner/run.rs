@@ -23,6 +23,8 @@ pub(crate) struct Run<'a> {
     left: u64,
     /// The same at the start of a group.
     limit: u64,
+    /// Counters of the firmware when the first request was issued that is measured.
+    measured_from: Option<Box<Counters>>,
     /// The groups that have begun, where there are several.
     pub(crate) groups: Vec<BegunGroup>,
     group: u32,
@@ -70,6 +72,7 @@ impl<'a> Run<'a> {
             reports: host.reports,
             left: 0,
             limit: host.limit.unwrap_or(u64::MAX),
+            measured_from: None,
             groups: Vec::new(),
             completed: 0,
             in_flight: 0,
@@ -217,6 +220,11 @@ impl<'a> Run<'a> {
         names
     }
 
+    /// Counters of the firmware from the first measured request to `end`; of a run without one, none have counted.
+    pub(crate) fn measured(&self, end: &Counters) -> Counters {
+        end.since(self.measured_from.as_deref().unwrap_or(end))
+    }
+
     fn start_client(&mut self, i: usize) {
         self.clients[i].start(self.now);
         self.ready.push(i as u32);
@@ -312,6 +320,9 @@ impl<'a> Run<'a> {
                 Next::Issue(request, since) => {
                     if since >= client.counts_from {
                         self.left -= 1;
+                        if self.measured_from.is_none() {
+                            self.measured_from = Some(counters_now(drive));
+                        }
                     }
                     self.in_flight += 1;
                     if request.op != HostOp::Flush {
@@ -478,6 +489,13 @@ impl<'a> Run<'a> {
         }
         self.wake_due = Ns::MAX;
     }
+}
+
+/// Counters of the firmware as they are now: apart from what every request takes.
+#[cold]
+#[inline(never)]
+fn counters_now(drive: &Drive) -> Box<Counters> {
+    Box::new(drive.counters().clone())
 }
 
 /// A group of jobs that has begun.

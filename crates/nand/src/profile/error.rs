@@ -120,7 +120,7 @@ impl fmt::Display for Reason {
                 senses_of_other,
             } => write!(
                 f,
-                "page type {page} has {senses} senses and is not above page type {other} with {senses_of_other}"
+                "page type {page} has {senses} senses and takes no longer than page type {other} with {senses_of_other}"
             ),
             Reason::Gray(error) => error.fmt(f),
             Reason::Noise(mode) => {

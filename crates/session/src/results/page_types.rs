@@ -2,7 +2,7 @@
 //! mean: `docs/firmware/page-types.md`.
 
 use firstread_core::CellMode;
-use firstread_firmware::observe::page_type_bin;
+use firstread_firmware::observe::{Counters, page_type_bin};
 use serde_json::{Value, json};
 
 use crate::page_speed::by_speed;
@@ -38,9 +38,14 @@ pub struct OfPageType {
     pub retries_mean: Option<f64>,
 }
 
-/// The page types of the drive's own mode, the fastest first, and of every other mode that the host read pages of.
+/// What was read since the first measured request: a ramp does not count.
 pub fn of_page_types(setup: &Setup, outcome: &Outcome) -> Vec<OfPageType> {
-    let c = &outcome.stats.counters;
+    page_types_of(setup, &outcome.stats.measured)
+}
+
+/// What `c` have counted: the page types of the drive's own mode, the fastest first, and of every other mode that the host read
+/// pages of.
+pub(crate) fn page_types_of(setup: &Setup, c: &Counters) -> Vec<OfPageType> {
     let all: u64 = c.page_reads_by_page_type.iter().sum();
     let row = |mode: CellMode, name: &'static str, page: u8, sense_ns: u64| {
         let at = page_type_bin(mode, page);

@@ -191,7 +191,7 @@ fn formula_a_state_that_is_an_approximation_is_refused_without_a_burn_in() {
 #[test]
 fn formula_page_types_of_counts_by_hand() {
     let (setup, mut outcome) = short_run("ibm-qlc-paca", &[], READS);
-    let c = &mut outcome.stats.counters;
+    let c = &mut outcome.stats.measured;
     let qlc = page_type_bin(CellMode::Qlc, 0);
     c.page_reads_by_page_type[qlc..].copy_from_slice(&[500, 200, 100, 100]);
     c.page_retries_by_page_type[qlc + 3] = 250;

@@ -17,8 +17,9 @@ use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
 use crate::results::fdp::fdp;
 use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
-use crate::results::page_types::{OfPageType, of_page_types};
+use crate::results::page_types::{OfPageType, page_types_of};
 use crate::results::streams::of_streams;
+use crate::retries::Retries;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
@@ -126,6 +127,22 @@ metrics! {
     "last_iops", "Read IOPS, last job", |_, o| {
         last_job(o, |job| job.read.count() as f64 * 1e9 / job.runtime_ns.max(1) as f64)
     };
+    "last_p99.9_us", "P99.9, last job (us)", |_, o| {
+        let p = o.stats.reports.last()?.read.percentile(99.9);
+        (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
+    };
+    "last_retries_mean", "Last phase: retries a page", |_, o| last_retries(o).map(|retries| retries.mean);
+    "last_first_try_percent", "Last phase: read at the first try (%)", |_, o| {
+        last_retries(o).map(|retries| 100.0 * retries.first_try)
+    };
+    "last_page_a_read_percent", "Last phase: fastest page type (%)", |s, o| last_page(s, o, 0, |p| Some(100.0 * p.read_share?));
+    "last_page_b_read_percent", "Last phase: second page type (%)", |s, o| last_page(s, o, 1, |p| Some(100.0 * p.read_share?));
+    "last_page_c_read_percent", "Last phase: third page type (%)", |s, o| last_page(s, o, 2, |p| Some(100.0 * p.read_share?));
+    "last_page_d_read_percent", "Last phase: fourth page type (%)", |s, o| last_page(s, o, 3, |p| Some(100.0 * p.read_share?));
+    "last_page_a_retries_mean", "Last phase: retries, fastest page type", |s, o| last_page(s, o, 0, |p| p.retries_mean);
+    "last_page_b_retries_mean", "Last phase: retries, second page type", |s, o| last_page(s, o, 1, |p| p.retries_mean);
+    "last_page_c_retries_mean", "Last phase: retries, third page type", |s, o| last_page(s, o, 2, |p| p.retries_mean);
+    "last_page_d_retries_mean", "Last phase: retries, fourth page type", |s, o| last_page(s, o, 3, |p| p.retries_mean);
     "first_try_percent", "Pages read at the first try (%)", |_, o| Some(100.0 * o.retries().first_try);
     "retries_mean", "Retries a page", |_, o| Some(o.retries().mean);
     "retries_min", "Fewest retries of a page", |_, o| fewest_retries(&o.stats.counters);
@@ -378,9 +395,35 @@ fn of_mode(s: &Setup, o: &Outcome, mode: CellMode, of: fn(&OfMode) -> Option<f64
 
 /// A number of the page type of the drive's own mode that is number `rank` by how fast it is read.
 fn of_page(s: &Setup, o: &Outcome, rank: usize, of: fn(&OfPageType) -> Option<f64>) -> Option<f64> {
-    let rows = of_page_types(s, o);
-    let own = rows.iter().filter(|row| row.mode == s.profile.mode);
-    of(own.clone().nth(rank)?)
+    page_in(s, &o.stats.measured, rank, of)
+}
+
+/// The same of the phase that came last, of several phases.
+fn last_page(
+    s: &Setup,
+    o: &Outcome,
+    rank: usize,
+    of: fn(&OfPageType) -> Option<f64>,
+) -> Option<f64> {
+    page_in(s, &o.stats.groups.last()?.counters, rank, of)
+}
+
+/// The same of what `counters` have counted.
+fn page_in(
+    s: &Setup,
+    counters: &Counters,
+    rank: usize,
+    of: fn(&OfPageType) -> Option<f64>,
+) -> Option<f64> {
+    let rows = page_types_of(s, counters);
+    let mut own = rows.iter().filter(|row| row.mode == s.profile.mode);
+    of(own.nth(rank)?)
+}
+
+/// Retries of the phase that came last, of several phases. None where no page was read.
+fn last_retries(o: &Outcome) -> Option<Retries> {
+    let retries = Retries::of(&o.stats.groups.last()?.counters);
+    (retries.pages > 0).then_some(retries)
 }
 
 /// Mapping units moved out of streams of the host, of those that they were given (%). None where no scheme chooses among
@@ -672,6 +715,46 @@ mod tests {
         let last = metrics["last_mean_us"].as_f64().unwrap();
         assert!((last - mean(&jobs[1])).abs() < 1e-6, "{last}");
         assert_ne!(mean(&jobs[0]), mean(&jobs[1]));
+    }
+
+    /// Page types and retries of the last phase are those that its group counted; page types of a run leave its ramp out.
+    #[test]
+    fn formula_page_types_of_the_last_phase_and_after_a_ramp() {
+        let two = "[first]\nrw=randread\nbs=4k\nsize=16k\nnumber_ios=500\nnorandommap\n\
+                   [then]\nstonewall\nrw=randread\nbs=4k\noffset=64m\nsize=1g\nnumber_ios=900\nnorandommap\n";
+        let (metrics, result) = of_drive("ibm-qlc", &[], two);
+        let of = |name: &str| metrics[name].as_f64().unwrap();
+        // One page of the chip has what the first job reads, and so a single page type of the four.
+        let shares = ["a", "b", "c", "d"].map(|page| of(&format!("last_page_{page}_read_percent")));
+        assert!(
+            (shares.iter().sum::<f64>() - 100.0).abs() < 1e-9,
+            "{shares:?}"
+        );
+        assert!(
+            shares.iter().all(|share| (15.0..35.0).contains(share)),
+            "{shares:?}"
+        );
+        assert_ne!(of("last_page_a_read_percent"), of("page_a_read_percent"));
+        let last = &metrics[GROUPS].as_array().unwrap()[1];
+        assert_eq!(metrics["last_retries_mean"], last["retries_mean"]);
+        assert_eq!(metrics["last_first_try_percent"], last["first_try_percent"]);
+        assert!(of("last_retries_mean") != of("retries_mean"), "{result}");
+
+        let ramp = "[a]\nrw=randread\nbs=4k\nsize=1g\nnorandommap\nrate_iops=10000\niodepth=64\nramp_time=100ms\n\
+                    time_based\nruntime=1h\n";
+        let (metrics, result) = of_drive("ibm-qlc", &[], ramp);
+        let rows = result["firstread"]["page_type_reads"].as_array().unwrap();
+        let reads: u64 = rows
+            .iter()
+            .map(|row| row["page_reads"].as_u64().unwrap())
+            .sum();
+        // 3,000 are measured, 1,000 came before, and some of these were still in flight.
+        assert!((3_000..3_100).contains(&reads), "{reads}");
+        assert!(
+            result["firstread"]["requests"].as_u64().unwrap() > 3_900,
+            "{result}"
+        );
+        assert!(!metrics.contains_key("last_page_a_read_percent"));
     }
 
     /// Nothing of latencies is said of jobs that ran one after the other: each group has its own metrics.

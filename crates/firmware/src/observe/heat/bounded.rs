@@ -29,7 +29,7 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    /// For `units` in at most `most_bytes`. Below a mebibyte the tags of a full drive may need more.
+    /// For `units` in at most `most_bytes`, or in as many bytes as their tags need at least ([`Bounded::bytes_of`]).
     pub(super) fn new(units: u64, most_bytes: u64) -> Bounded {
         let half_bits = half_bits(units);
         let sets = sets(units, most_bytes);

@@ -403,6 +403,28 @@ fn formula_memory_of_a_full_drive_is_bounded() {
     assert!(Heat::new(&small, 1 << 36).bytes() <= 1 << 20);
 }
 
+/// Tags of 24 bits have to tell all units of a set apart, so a large drive has many sets however little memory is allowed.
+#[test]
+fn formula_the_least_memory_is_what_tags_need() {
+    for (units, least) in [
+        (1u64 << 20, 64),
+        (1 << 26, 4 * 64),
+        (3_750_000_000, 256 * 64),
+        (1 << 36, 4_096 * 64),
+    ] {
+        let bytes = |most_bytes| {
+            let config = HeatConfig {
+                most_bytes,
+                ..config()
+            };
+            Heat::bytes_for(&config, units)
+        };
+        assert_eq!(bytes(least), least, "{units} units");
+        assert_eq!(bytes(least - 1), least, "{units} units");
+        assert_eq!(bytes(2 * least), 2 * least, "{units} units");
+    }
+}
+
 /// What it costs to make heat for a full drive and to clone it, and what an access costs:
 /// `cargo test -p firstread-firmware --lib heat -- --ignored --nocapture`.
 #[test]
