@@ -99,9 +99,10 @@ impl Relocate {
         }
         // What stays in its region takes nothing of the drive's own one.
         let open = i64::from(place.left_for_cleaning() + place.stay_of_emptying(shared));
-        // Wear leveling that is planned takes no superblock: it gives back the one that it empties.
-        let mut moves = self.gc.leveling.moves_to_come();
-        free += i64::from(self.gc.leveling.planned_left());
+        // Wear leveling that is planned takes no superblock: it gives back the one that it empties. So its moves come on top, and
+        // nothing counts on its superblock, because it may not come.
+        let leveling = self.gc.leveling.moves_to_come();
+        let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
         let mut next = place.relocation.emptying.map(|current| {
@@ -112,21 +113,21 @@ impl Relocate {
         for after in 0..MOST_PLANNED {
             let taken = (moves - open + slots - 1).max(0) / slots;
             if missing <= 0 && free > taken {
-                return Some(moves);
+                return Some(moves + leveling);
             }
             if let Some(valid) = next {
                 moves += valid;
                 free += 1;
             }
             let Some(block) = self.planned(after, store) else {
-                return Some(moves);
+                return Some(moves + leveling);
             };
             let info = store.shared.blocks.info(block);
             next = Some(i64::from(info.valid_slots));
             missing -= i64::from(store.place.headroom_gained(info, &store.shared));
         }
         let last = next.unwrap_or(0).min(slots - 1);
-        Some(moves + missing.max(0) * last / (slots - last))
+        Some(moves + leveling + missing.max(0) * last / (slots - last))
     }
 
     /// The victim after `after` others, as things are now.
