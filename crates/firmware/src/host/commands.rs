@@ -24,8 +24,9 @@ pub(super) struct Command {
     /// The merges of its first and last slot, if it writes them in part and their old version is read from
     /// flash.
     pub(super) merges: [u32; 2],
-    /// How hot its slots are from the last multi-plane page on that it has begun.
+    /// How hot the slots of the part are that it writes, as slots are `done` up to the end of this part.
     pub(super) wish: Option<Wish>,
+    pub(super) part_end: u32,
     /// Whether it waits in the queue of blocked writes.
     pub(super) is_stalled: bool,
 }
@@ -72,6 +73,7 @@ impl Commands {
             status: Status::Ok,
             merges: [merges::NONE; 2],
             wish: None,
+            part_end: 0,
             is_stalled: false,
         });
     }
