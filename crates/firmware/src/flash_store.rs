@@ -34,11 +34,11 @@ impl<M: Arena> FlashStore<M> {
         placed
     }
 
-    /// How hot page `lpn` is, which moves: [`Placement::wish`]. Pages of the map are placed in order.
+    /// How hot the `slots` pages from `lpn` on are, which move: [`Placement::wish`]. Pages of the map are placed in order.
     #[inline]
-    pub(crate) fn wish_of_move(&self, lpn: Lpn) -> Option<Wish> {
+    pub(crate) fn wish_of_move(&self, lpn: Lpn, slots: u32) -> Option<Wish> {
         match self.place.places_by_heat() && !self.table.directory.is_map(lpn) {
-            true => self.place.wish(lpn, 1, true, &self.shared),
+            true => self.place.wish(lpn, slots, true, &self.shared),
             false => None,
         }
     }

@@ -233,6 +233,11 @@ impl<M: Arena> Firmware<M> {
         self.lower.store.place.host_slots_buffered()
     }
 
+    /// The most slots that the write buffers have held since the power-on that were not yet on flash, of the host and of moves.
+    pub fn most_slots_held(&self) -> u32 {
+        self.lower.store.place.most_slots_held()
+    }
+
     /// Map pages that lie on flash; none if the whole map is in memory.
     pub fn map_pages(&self) -> u32 {
         self.lower.store.table.directory.len()

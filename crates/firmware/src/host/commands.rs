@@ -25,8 +25,9 @@ pub(super) struct Command {
     /// The merges of its first and last slot, if it writes them in part and their old version is read from
     /// flash.
     pub(super) merges: [u32; 2],
-    /// How hot its slots are from the last multi-plane page on that it has begun.
+    /// How hot the slots of the part are that it writes, as slots are `done` up to the end of this part.
     pub(super) wish: Option<Wish>,
+    pub(super) part_end: u32,
     /// Streams of the host that its slots have gone to, where there are several.
     pub(super) streams: HostStreamSet,
     /// Whether it waits in the queue of blocked writes.
@@ -76,6 +77,7 @@ impl Commands {
             merges: [merges::NONE; 2],
             wish: None,
             streams: HostStreamSet::default(),
+            part_end: 0,
             is_stalled: false,
         });
     }

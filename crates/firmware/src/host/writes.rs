@@ -252,8 +252,9 @@ impl Host {
         }
     }
 
-    /// How hot the next slot of write `id` is. All slots that share a multi-plane page are as hot as their mean: the host reads
-    /// together what it wrote together, and one sense has them as long as they lie on one page type.
+    /// How hot the next slot of write `id` is. A command is taken apart into parts as large as a multi-plane page, from the first slot
+    /// on that is not merged in place. All slots of a part are as hot as their mean: the host reads together what it wrote
+    /// together, and one sense has them as long as they lie on one page type.
     #[inline(always)]
     fn wish<M>(
         &mut self,
@@ -274,15 +275,16 @@ impl Host {
         command: &Command,
         lower: &LowerLayers<M>,
     ) -> Option<Wish> {
-        let (place, shared) = (&lower.store.place, &lower.store.shared);
-        let mp_page = shared.layout.slots_per_mp_page();
-        if !command.done.is_multiple_of(mp_page) {
+        if command.done < command.part_end {
             return command.wish;
         }
+        let (place, shared) = (&lower.store.place, &lower.store.shared);
         let first = Lpn(command.first + u64::from(command.done));
+        let mp_page = shared.layout.slots_per_mp_page();
         let slots = mp_page.min(command.slots - command.done);
         let wish = place.wish(first, slots, false, shared);
-        self.commands.get(id).wish = wish;
+        let command = self.commands.get(id);
+        (command.wish, command.part_end) = (wish, command.done + slots);
         wish
     }
 

@@ -45,6 +45,18 @@ impl CopyRefused {
         CopyRefused::Demand,
     ];
 
+    /// Whether the page was refused because there is no room for it, which may stay so for long.
+    pub(crate) const fn is_for_room(self) -> bool {
+        matches!(
+            self,
+            CopyRefused::NoSuperblock
+                | CopyRefused::OverProvisioning
+                | CopyRefused::Reserve
+                | CopyRefused::Capacity
+                | CopyRefused::Demand
+        )
+    }
+
     /// Key of the reason in results.
     pub const fn name(self) -> &'static str {
         match self {

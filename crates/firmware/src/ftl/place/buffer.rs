@@ -440,6 +440,19 @@ impl WriteBuffer {
                 .is_none_or(|(block, mode, wordline)| is_there(block, mode, wordline))
     }
 
+    /// Slots that are filled and not programmed.
+    pub(crate) fn held(&self) -> u32 {
+        let held = |l: &OpenSuperwordline| {
+            let parity = self.layout.parity_die(l.wordline);
+            let parity_done = parity.is_some_and(|die| l.die_done[die.0 as usize]);
+            let done = u32::from(l.dies_done) - u32::from(parity_done);
+            let part = u32::from(l.mode.bits()) * self.layout.slots_per_mp_page();
+            // Of a part whose program failed not all slots were filled.
+            l.cursors().iter().sum::<u32>().saturating_sub(done * part)
+        };
+        self.ring.iter().filter(|l| l.in_use).map(held).sum()
+    }
+
     /// Number of slots that it can hold.
     pub(crate) fn len(&self) -> u32 {
         self.stride * SUPERWORDLINES as u32

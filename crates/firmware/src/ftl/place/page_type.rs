@@ -3,6 +3,7 @@
 use firstread_core::Lpn;
 
 use super::Placement;
+use crate::observe::StreamId;
 use crate::policy::hot_pages::PageRead;
 use crate::policy::page_type::{PageTypes, PlacedPage, Wish};
 use crate::shared::Shared;
@@ -45,6 +46,19 @@ impl Placement {
     /// Whether the page of `read` is to be moved for the sake of its page type.
     pub(crate) fn promotes(&mut self, read: &PageRead) -> bool {
         self.streams.page_type_mut().promotes(read)
+    }
+
+    /// Whether a page that [`Placement::promotes`] chose may be moved now. It leaves garbage where it lay and takes a slot where moves
+    /// go, so it makes a claim on that slot. A claim that is refused has cleaning make room for a superblock of such pages. And it waits
+    /// for all that the host waits for: moves that are due, and programs of a full write buffer.
+    pub(crate) fn may_promote(&mut self, shared: &Shared) -> bool {
+        let host_waits = self.relocation.pace.is_due() || self.streams.is_full(StreamId::HOST);
+        !host_waits && self.may_lend(1, shared)
+    }
+
+    /// The page that [`Placement::promotes`] chose will be moved.
+    pub(crate) fn has_promoted(&mut self) {
+        self.streams.page_type_mut().has_promoted();
     }
 
     /// Whether [`Placement::promotes`] is asked.

@@ -211,6 +211,12 @@ impl Placement {
         (self.held_by_host().count() + of_host.count()) as u32
     }
 
+    /// The most slots that the write buffers have held since the power-on, of the host and of moves, and not on flash yet: what a power
+    /// cut would have had to save.
+    pub(crate) fn most_slots_held(&self) -> u32 {
+        self.streams.most_held
+    }
+
     /// Continues after a recovery. Returns the superblocks whose erase was interrupted; they are erased again on
     /// every die.
     pub(crate) fn restart(

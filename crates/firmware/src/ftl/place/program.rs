@@ -93,6 +93,8 @@ impl Placement {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
+        // The buffers hold most before a program ends.
+        self.streams.note_held();
         let free = self.streams.of_mut(stream).done(die, superwordline);
         if free {
             self.close_if_done(block, shared);

@@ -35,9 +35,9 @@
 //! # Claims
 //!
 //! The reserve lets cleaning finish. It does not let the host keep its pace: cleaning makes one superblock at a time, for
-//! the host. On a drive with regions or pools of cell modes, whatever else takes free superblocks makes a **claim**
-//! first ([`Placement::may_lend`], [`Placement::may_empty`]): streams of copies, changes of cell mode, and superblocks
-//! that leave a declared region. Refresh and the retirement of failed superblocks make none, because data would be lost, and
+//! the host. On a drive with regions, pools of cell modes or promotions to faster page types, whatever else takes free superblocks
+//! makes a **claim** first ([`Placement::may_lend`], [`Placement::may_empty`]): streams of copies, changes of cell mode,
+//! superblocks that leave a declared region, and pages that are promoted, each on its slot. Refresh and the retirement of failed superblocks make none, because data would be lost, and
 //! neither does a change of mode that the host asks for. A claim is granted if the reserve stays whole and the host keeps its pace. If not, a
 //! copy is refused, and everything else waits. Cleaning makes headroom for a refused claim on a superblock, beginning
 //! when the host opens its next superblock ([`super::relocation_state::Claims`]).
@@ -161,7 +161,7 @@ impl Placement {
     }
 
     /// Whether `slots` slots of common pools may go to something that is neither the host's, the map's nor cleaning's: a
-    /// superblock for a stream of copies, or for a pool of another cell mode. Cleaning keeps its reserve, neither the host nor
+    /// superblock for a stream of copies or for a pool of another cell mode, or a slot for a page that is promoted. Cleaning keeps its reserve, neither the host nor
     /// the map cache waits for a superblock, and the host keeps its pace.
     pub(crate) fn may_lend(&mut self, slots: u32, shared: &Shared) -> bool {
         let may = !self.relocation.superblock_is_wanted()
@@ -246,9 +246,9 @@ impl Placement {
             || self.relocation.claims.host_rests(written) && !self.is_paced()
     }
 
-    /// Whether regions or pools of cell modes share the headroom with the host.
+    /// Whether regions, pools of cell modes or promotions to faster page types share the headroom with the host.
     pub(crate) fn shares_headroom(&self, shared: &Shared) -> bool {
-        shared.blocks.has_regions() || !self.space.pools.are_common()
+        shared.blocks.has_regions() || !self.space.pools.are_common() || self.sees_reads()
     }
 
     /// Whether the host has the superblocks that it needs while it writes one, its next one at least, even if `slots` slots are taken.

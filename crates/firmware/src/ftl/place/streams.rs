@@ -265,6 +265,8 @@ pub(crate) struct Streams {
     /// The streams of wear leveling, if its scheme declares them: cold data, and pages read often that are taken along.
     cold: Option<StreamId>,
     read_often: Option<StreamId>,
+    /// The most slots that the buffers held at once, as [`Streams::note_held`] has seen.
+    pub(crate) most_held: u32,
 }
 
 impl Streams {
@@ -290,7 +292,14 @@ impl Streams {
             read_often: plan.that_takes(StreamUse::ReadOften),
             plan,
             page_type,
+            most_held: 0,
         }
+    }
+
+    /// Notes how many slots the buffers hold that no program has finished.
+    pub(crate) fn note_held(&mut self) {
+        let held = self.buffers.iter().map(WriteBuffer::held).sum();
+        self.most_held = self.most_held.max(held);
     }
 
     /// Which streams there are.
@@ -638,5 +647,6 @@ record! {
         map: "of the schemes",
         cold: "of the schemes",
         read_often: "of the schemes",
+        most_held: "counted from the power-on",
     }
 }

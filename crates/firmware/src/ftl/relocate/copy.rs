@@ -124,7 +124,7 @@ impl Relocate {
                 lpn,
                 expect: Some(ppa),
                 why: Why::Copied(to),
-                wish: lower.store.wish_of_move(lpn),
+                wish: lower.store.wish_of_move(lpn, 1),
             };
             let refused = match (asked & of_slot == of_slot, to) {
                 (false, _) => Some(CopyRefused::Part),
@@ -136,6 +136,11 @@ impl Relocate {
             if let Some(reason) = refused {
                 refusals(to, &mut lower.store.shared.counters)[reason as usize] += 1;
                 self.again |= reason == CopyRefused::NoSuperblock;
+                // Next best to a faster mode that has no room is the fastest page type of the drive's own.
+                let is_promoted = matches!(to, StreamUse::Promoted(_));
+                if is_promoted && is_own && reason.is_for_room() && lower.store.place.sees_reads() {
+                    self.move_to_faster_page(lpn, &read, lower);
+                }
             } else {
                 // The oldest move may be of this page.
                 self.try_arrived_again();
@@ -146,7 +151,7 @@ impl Relocate {
     }
 
     /// Page `lpn`, which the host has read and no scheme has copied, is moved if axis `page_type` wants it on a faster page type. It
-    /// is read again for that: the move takes its turn with all others, and the reserve of cleaning is kept.
+    /// is read again for that: the move takes its turn with all others. The reserve of cleaning and the pace of the host are kept.
     fn move_to_faster_page<M: Arena>(
         &mut self,
         lpn: Lpn,
@@ -154,9 +159,15 @@ impl Relocate {
         lower: &mut LowerLayers<M>,
     ) {
         let store = &mut lower.store;
-        if store.place.promotes(read) {
-            // Where the page moves already, or too many wait, its next read asks again.
-            self.again |= self.ask_move(Owner::Scheme, lpn, lower).is_ok();
+        // Pages that were asked for begin before cleaning goes on, so few may wait.
+        let is_full = self.pages.len() as u32 >= self.window;
+        if !store.place.promotes(read) || is_full || !store.place.may_promote(&store.shared) {
+            return;
+        }
+        // Where the page moves already its next read asks again.
+        if self.ask_move(Owner::Scheme, lpn, lower).is_ok() {
+            lower.store.place.has_promoted();
+            self.again = true;
         }
     }
 

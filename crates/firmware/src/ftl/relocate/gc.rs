@@ -117,9 +117,10 @@ impl Relocate {
         }
         // What stays in its region takes nothing of the drive's own one.
         let stay = i64::from(place.stay_of_emptying(shared));
-        // Wear leveling that is planned takes no superblock: it gives back the one that it empties.
-        let mut moves = self.gc.leveling.moves_to_come();
-        free += i64::from(self.gc.leveling.planned_left());
+        // Wear leveling that is planned takes no superblock: it gives back the one that it empties. So its moves come on top, and
+        // nothing counts on its superblock, because it may not come.
+        let leveling = self.gc.leveling.moves_to_come();
+        let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
         let mut next = place.relocation.emptying.map(|current| {
@@ -131,7 +132,7 @@ impl Relocate {
             while missing <= 0 && free > store.place.taken_by_moves(moves, stay) {
                 // A further superblock that is there already needs no moves.
                 if served == 0 || moves > 0 {
-                    steepest = steeper(steepest, (moves, openings[served]));
+                    steepest = steeper(steepest, (moves + leveling, openings[served]));
                 }
                 served += 1;
                 if served == openings.len() {
@@ -146,14 +147,14 @@ impl Relocate {
                 free += 1;
             }
             let Some(block) = self.planned(after, store) else {
-                return steeper(steepest, (moves, openings[served]));
+                return steeper(steepest, (moves + leveling, openings[served]));
             };
             let info = store.shared.blocks.info(block);
             next = Some(i64::from(info.valid_slots));
             missing -= i64::from(store.place.headroom_gained(info, &store.shared));
         }
         let last = next.unwrap_or(0).min(slots - 1);
-        let all = moves + missing.max(0) * last / (slots - last);
+        let all = moves + leveling + missing.max(0) * last / (slots - last);
         steeper(steepest, (all, openings[served]))
     }
 

@@ -48,6 +48,7 @@ use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 use left_behind::LeftBehind;
 use limits::Limits;
+use moves::Part;
 pub(crate) use moves::{Arrived, Rewritten};
 use victims::Gc;
 
@@ -90,6 +91,8 @@ pub(crate) struct Relocate {
     /// The oldest of these moves was refused because the write buffer is full. No move is tried before
     /// [`Relocate::try_arrived_again`].
     waits_for_buffer: bool,
+    /// The part of the oldest of these moves that is being written.
+    part: Part,
     /// Maximum number of moves that hold a job.
     window: u32,
     /// The search was cut short: wake relocation soon.
@@ -139,6 +142,7 @@ impl Relocate {
             pages: VecDeque::with_capacity(PAGES),
             arrived: VecDeque::with_capacity(window as usize),
             waits_for_buffer: false,
+            part: Part::default(),
             window,
             again: false,
             lacks_headroom: false,
@@ -340,6 +344,7 @@ record! {
         pages: "requests that have not begun are lost",
         arrived: "moves in flight are lost",
         waits_for_buffer: "moves in flight are lost",
+        part: "moves in flight are lost",
         window: "of the configuration",
         again: "every restart wakes relocation",
         lacks_headroom: "of one turn",

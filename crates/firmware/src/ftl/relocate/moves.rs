@@ -4,7 +4,7 @@
 use firstread_core::{Arena, Buf, CellMode, Lpn, Ns, PageAddr, Ppa, Priority, SuperblockId, Wait};
 
 use super::Relocate;
-use crate::ftl::place::{Item, TakeError, Why};
+use crate::ftl::place::{Item, TakeError, Why, Wish};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
 use crate::policy::cell_mode::CellModes;
@@ -41,6 +41,23 @@ struct Moved {
     owner: Owner,
     /// The mode in which the page stays, if another than the drive's own.
     stays: Option<CellMode>,
+    wish: Option<Wish>,
+}
+
+/// Multi-plane pages of one part at most.
+const MOST_MP_PAGES: u32 = 4;
+
+/// Pages that move one after another, are neighbours in the host's address space and are read about as often. They go to one page
+/// type, so that one sense has as many of them as before. A part may go on with the next move.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Part {
+    wish: Option<Wish>,
+    /// Slot of the multi-plane page behind the last page whose wish this is.
+    end: u32,
+    /// The page behind that one, how hot the last one is by itself, and pages that the part may still have.
+    next: u64,
+    last: Option<Wish>,
+    left: u32,
 }
 
 impl Relocate {
@@ -164,6 +181,7 @@ impl Relocate {
                         from: ppa,
                         owner,
                         stays: self.stays_in(lpn, at.block, owner, lower),
+                        wish: self.wish_of_moved(lpn, slots & !lost, buffer, lower, ports),
                     };
                     match self.write_moved(now, moved, from, lower, ports) {
                         Err(TakeError::Overtaken) => {
@@ -196,12 +214,33 @@ impl Relocate {
         Arrived::Ended
     }
 
+    /// How hot page `lpn` is, which lies in the first of `slots` of the oldest move that has arrived. The data of the move begin at `buffer`.
+    #[inline]
+    fn wish_of_moved<M: Arena>(
+        &mut self,
+        lpn: Lpn,
+        slots: u64,
+        buffer: Buf,
+        lower: &LowerLayers<M>,
+        ports: &impl Out,
+    ) -> Option<Wish> {
+        if !lower.store.place.places_by_heat() {
+            return None;
+        }
+        let first = slots.trailing_zeros();
+        if first >= self.part.end {
+            self.part = self.part.with(lpn, slots, buffer, lower, ports);
+        }
+        self.part.wish
+    }
+
     /// The data of the oldest move that has arrived need no slot any more: its job is free.
     pub(super) fn end_move<M>(&mut self, lower: &mut LowerLayers<M>) {
         let Some(job) = self.arrived.pop_front() else {
             return;
         };
         self.try_arrived_again();
+        self.part.end = 0;
         let (place, shared) = (&mut lower.store.place, &mut lower.store.shared);
         let alone = matches!(shared.jobs[job].purpose, Purpose::Move { alone: true, .. });
         if alone {
@@ -260,12 +299,14 @@ impl Relocate {
         ports: &mut impl Out,
     ) -> Result<(), TakeError> {
         let store = &mut lower.store;
-        let Moved { owner, stays, .. } = moved;
+        let Moved {
+            owner, stays, wish, ..
+        } = moved;
         let item = Item {
             lpn: moved.lpn,
             expect: Some(moved.from),
             why: Why::Moved { owner, stays },
-            wish: store.wish_of_move(moved.lpn),
+            wish,
         };
         let placed = store.take(now, &item);
         self.lacks_headroom |= matches!(placed, Err(TakeError::Wait(Wait::Superblock)));
@@ -303,6 +344,7 @@ impl Relocate {
                     from: ppa,
                     owner: Owner::Rewrite,
                     stays: None,
+                    wish: lower.store.wish_of_move(slot.lpn, 1),
                 };
                 match self.write_moved(now, moved, from, lower, ports) {
                     Ok(()) | Err(TakeError::Overtaken) => {}
@@ -313,6 +355,56 @@ impl Relocate {
             written = Rewritten::All;
         }
         written
+    }
+}
+
+impl Part {
+    /// The part of page `lpn`, in the first of `slots` of a move whose data begin at `buffer`: this one, if it goes on there, or
+    /// another one. It goes on as far as the next page is a neighbour and is read about as often. Pages that were written meanwhile
+    /// leave gaps.
+    #[inline(never)] // Most drives place in order.
+    fn with<M: Arena>(
+        self,
+        lpn: Lpn,
+        slots: u64,
+        buffer: Buf,
+        lower: &LowerLayers<M>,
+        ports: &impl Out,
+    ) -> Part {
+        let store = &lower.store;
+        let are_alike =
+            |a: Option<Wish>, b| a.zip(b).is_some_and(|(a, b): (Wish, Wish)| a.is_alike(b));
+        let mp_page = store.shared.layout.slots_per_mp_page();
+        let first = slots.trailing_zeros();
+        let mut end = first + 1;
+        let mut last = store.wish_of_move(lpn, 1);
+        let goes_on = self.left > 0
+            && (self.next..self.next + u64::from(mp_page)).contains(&lpn.0)
+            && are_alike(self.last, last);
+        let mut left = slots & slots.wrapping_sub(1);
+        while left != 0 {
+            let slot = left.trailing_zeros();
+            left &= left - 1;
+            let neighbour = Lpn(lpn.0 + u64::from(slot - first));
+            let spare = ports.buffered(buffer.slot(slot));
+            let of_next = store.wish_of_move(neighbour, 1);
+            if spare.is_none_or(|spare| spare.lpn != neighbour) || !are_alike(last, of_next) {
+                break;
+            }
+            (end, last) = (slot + 1, of_next);
+        }
+        let pages = end - first;
+        let (wish, left) = match goes_on {
+            true => (self.wish, self.left),
+            false => (store.wish_of_move(lpn, pages), MOST_MP_PAGES * mp_page),
+        };
+        Part {
+            wish,
+            end,
+            next: lpn.0 + u64::from(pages),
+            last,
+            left: left.saturating_sub(pages),
+        }
     }
 }
 

@@ -594,3 +594,27 @@ fn formula_wear_leveling_is_planned_as_it_was_before() {
     let expected: Vec<u32> = (0..planned.len()).map(fewer).collect();
     assert_eq!(planned, expected);
 }
+
+/// The moves of planned wear leveling come on top of those of cleaning, whether superblocks or headroom are short. Nothing counts on
+/// the superblock that leveling will empty, because it may not come.
+#[test]
+fn formula_planned_wear_leveling_takes_no_move_from_cleaning() {
+    const VALID: u32 = 40;
+    let mut cleaned = 0;
+    for free in 1..4 {
+        for valid in [8, 20, 40, 60] {
+            let mut drive = filled(12, free, valid);
+            let without = moves_due(&mut drive);
+            cleaned += u32::from(without > 1);
+            drive.relocate.gc.leveling.asked(VALID, true);
+            drive.lower.store.place.relocation.written_before[1].0 += 1;
+            let with = moves_due(&mut drive);
+            let expected = if without > 0 { without + VALID } else { 0 };
+            assert_eq!(
+                with, expected,
+                "{free} free, {valid} valid, {without} without"
+            );
+        }
+    }
+    assert!(cleaned > 3, "{cleaned}");
+}

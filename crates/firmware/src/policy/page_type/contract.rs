@@ -82,6 +82,11 @@ impl Wish {
         }
     }
 
+    /// Whether a page with this wish and its neighbour with `other` are read about as often, as pages are that are read together.
+    pub(crate) fn is_alike(self, other: Wish) -> bool {
+        self.bin.abs_diff(other.bin) <= 2 + self.bin.max(other.bin) / 8
+    }
+
     /// The same on `scale`.
     pub(super) fn on(self, scale: Scale) -> Wish {
         Wish { scale, ..self }
@@ -121,9 +126,11 @@ pub trait PageTypes {
         false
     }
     /// The host has read a page from a full superblock in the drive's own mode, and it was not copied. Returns whether it is
-    /// to be moved for the sake of its page type.
+    /// to be moved for the sake of its page type, as far as the drive can.
     fn promotes(&mut self, read: &PageRead) -> bool {
         let _ = read;
         false
     }
+    /// The page for which `promotes` answered yes will be moved.
+    fn has_promoted(&mut self) {}
 }

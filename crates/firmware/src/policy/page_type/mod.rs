@@ -5,7 +5,7 @@
 //! [`PageTypes::wish`] when it knows which page will be written, and [`PageTypes::order`] when it knows in which stream. A
 //! page that finds no room on its page type takes the nearest one. `docs/firmware/page-types.md` has the life of a page.
 //!
-//! `wish`, `order`, `has_placed` and `promotes` are on the path of a request. Nothing here allocates after `new`.
+//! `wish`, `order`, `has_placed`, `promotes` and `has_promoted` are on the path of a request. Nothing here allocates after `new`.
 
 mod by_heat;
 mod clairvoyant;
@@ -36,4 +36,5 @@ axis! {
     #[inline]
     fn sees_reads(&self) -> bool;
     fn promotes(&mut self, read: &PageRead) -> bool;
+    fn has_promoted(&mut self);
 }

@@ -112,11 +112,132 @@ impl PageTypes for ReadHeat {
 
     fn promotes(&mut self, read: &PageRead) -> bool {
         self.saved_milli = (self.saved_milli + self.promoted_per_thousand).min(MOST_SAVED_MILLI);
-        let promotes = read.heat.writes == 0
+        read.heat.writes == 0
             && read.heat.reads >= self.hot
             && self.saved_milli >= 1000
-            && self.by_heat.is_slow(read);
-        self.saved_milli -= if promotes { 1000 } else { 0 };
-        promotes
+            && self.by_heat.is_slow(read)
+    }
+
+    fn has_promoted(&mut self) {
+        self.saved_milli = self.saved_milli.saturating_sub(1000);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::ftl::tests::{geometry, setup};
+    use crate::observe::PageFuture;
+
+    /// The scheme on a drive of QLC, with parameters of its own.
+    fn scheme(own: &[(&str, i64)]) -> ReadHeat {
+        let setup = setup(CellMode::Qlc, geometry(24), 512);
+        let value = |param: &Param| {
+            let named = own.iter().find(|(key, _)| *key == param.key);
+            named.map_or(param.default(), |(_, value)| *value)
+        };
+        let values: Vec<i64> = SCHEME.params.iter().map(value).collect();
+        ReadHeat::new(&setup, &Values::new(&SCHEME, &values))
+    }
+
+    fn page(reads: u8, writes: u8, moves: bool) -> PlacedPage {
+        PlacedPage {
+            group: 1,
+            moves,
+            heat: PageHeat { reads, writes },
+            most_reads: 15,
+            epoch: 1,
+            reads_left: None,
+        }
+    }
+
+    /// The page type of most reads that pages of each kind try first, where as many of each are placed.
+    fn first_of(scheme: &mut ReadHeat, kinds: &[PlacedPage]) -> Vec<u8> {
+        for i in 0..40_000u64 {
+            let group = i / kinds.len() as u64;
+            let kind = PlacedPage {
+                group,
+                ..kinds[i as usize % kinds.len()]
+            };
+            let wish = scheme.wish(&kind).expect("it is placed by heat");
+            scheme.has_placed(0, wish);
+        }
+        let order = |kind: &PlacedPage| {
+            let wish = scheme.wish(kind).expect("it is placed by heat");
+            scheme.order(0, wish, CellMode::Qlc).0[0].0
+        };
+        kinds.iter().map(order).collect()
+    }
+
+    /// What is read 12 times and written 11 times has one read a version, and what is read twice and not written two.
+    #[test]
+    fn formula_reads_a_version_are_what_a_fast_page_saves() {
+        let kinds = [(12, 11), (2, 0), (0, 5), (15, 1)].map(|(r, w)| page(r, w, false));
+        let of = |heat| first_of(&mut scheme(&[("heat", heat)]), &kinds);
+        assert_eq!(of(0), [1, 2, 3, 0], "by reads");
+        assert_eq!(of(1), [2, 1, 3, 0], "by reads a version");
+    }
+
+    /// With `places=moved` the pages that the host writes have no wish, and those that move have.
+    #[test]
+    fn formula_only_pages_that_move_are_placed_by_heat_where_that_is_asked_for() {
+        for (places, of_host) in [(0, true), (1, false)] {
+            let scheme = scheme(&[("places", places)]);
+            assert_eq!(scheme.wish(&page(9, 0, false)).is_some(), of_host);
+            assert!(scheme.wish(&page(9, 0, true)).is_some());
+        }
+    }
+
+    /// Wide counters have bins of half powers of two, so that those of many reads are still told apart.
+    #[test]
+    fn formula_wide_counters_have_bins_that_can_be_halved() {
+        let scheme = scheme(&[]);
+        let wish = |reads, most_reads| {
+            let page = PlacedPage {
+                most_reads,
+                ..page(reads, 0, true)
+            };
+            scheme.wish(&page).expect("it is placed by heat")
+        };
+        for reads in 0..16 {
+            assert_eq!(
+                (wish(reads, 15).bin, wish(reads, 15).scale),
+                (reads, Scale::Numbers)
+            );
+        }
+        let wide = [3, 4, 16, 100, 200].map(|reads| wish(reads, 127));
+        assert_eq!(wide.map(|wish| wish.bin), [3, 4, 8, 13, 15]);
+        assert!(wide.iter().all(|wish| wish.scale == Scale::HalfPowers));
+    }
+
+    /// A promotion is spent when the page is moved, and not when it was wanted and refused.
+    #[test]
+    fn formula_a_promotion_that_is_refused_spends_nothing() {
+        let mut scheme = scheme(&[("promote", 500)]);
+        let read = PageRead {
+            page: 3,
+            mode: CellMode::Qlc,
+            heat: PageHeat {
+                reads: 9,
+                writes: 0,
+            },
+            block: firstread_core::SuperblockId(0),
+            pe_cycles: 0,
+            block_reads: 0,
+            retries: 0,
+            age: firstread_core::Ns::ZERO,
+            future: PageFuture::default(),
+        };
+        assert!(!scheme.promotes(&read), "half of one is saved");
+        assert!((0..300).all(|_| scheme.promotes(&read)), "none is spent");
+        // Each read that asks saves half of one, and a promotion spends one: of 64 that were saved 128 are made.
+        let made = (0..1_000).position(|_| {
+            let promotes = scheme.promotes(&read);
+            scheme.has_promoted();
+            !promotes
+        });
+        assert!(matches!(made, Some(125..=129)), "{made:?}");
     }
 }
