@@ -246,13 +246,36 @@ const RESTS_BELOW: u64 = 64;
 /// nothing, and one that is wanted at once would hold cleaning at full pace. So one superblock is kept for all that rest
 /// together: it is to be free when the first of the others opens its own.
 impl Placement {
-    /// Slots that the host can write before it needs another superblock.
+    /// Slots that the host can write before it needs another superblock. Where it has several streams: before it needs one more than
+    /// are free, or soon will be.
     #[inline]
-    pub(crate) fn left_for_host(&self) -> u32 {
+    pub(crate) fn left_for_host(&self, shared: &Shared) -> u32 {
+        self.left_for_host_without(0, shared)
+    }
+
+    /// The same if `taken` superblocks are taken from it.
+    #[inline]
+    pub(super) fn left_for_host_without(&self, taken: u32, shared: &Shared) -> u32 {
         match self.streams.has_several_of_host() {
             false => self.streams.of(StreamId::HOST).slots_left(),
-            true => self.openings().until[0],
+            true => self.left_for_several(taken, shared),
         }
+    }
+
+    #[inline(never)] // Most drives have one stream of the host.
+    fn left_for_several(&self, taken: u32, shared: &Shared) -> u32 {
+        let (kept, _) = self.kept_soon(shared);
+        let free = self.space.free_soon(&shared.blocks).saturating_sub(kept);
+        let missing = self.missing_headroom(shared);
+        let with_headroom = match missing <= 0 {
+            true => 1 + -missing / self.space.largest_slots as i64,
+            false => 0,
+        };
+        let free = i64::from(free).min(with_headroom) - i64::from(taken);
+        let free = free.max(0);
+        let openings = self.openings();
+        let until = openings.until();
+        until[(free as usize).min(until.len() - 1)]
     }
 
     /// When superblocks are needed, the first one first.

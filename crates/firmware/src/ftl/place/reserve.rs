@@ -239,7 +239,8 @@ impl Placement {
     /// spread, or has its next superblock without them, or writes nothing.
     pub(super) fn host_is_ahead(&self, slots: u32, shared: &Shared) -> bool {
         let superblock = self.space.largest_slots;
-        let has_begun = 4 * u64::from(self.left_for_host()) >= 3 * superblock;
+        let left = self.left_for_host_without(u32::from(slots > 0), shared);
+        let has_begun = 4 * u64::from(left) >= 3 * superblock;
         let written = shared.counters.host_slots_written;
         has_begun
             || self.host_has_next_without(slots, shared)

@@ -252,7 +252,7 @@ impl Placement {
             let written = (c.host_slots_written, c.front.map_writes);
             self.relocation.written_before = [self.relocation.written_before[1], written];
             // Moves for a claim come on top of those for the host's next superblock, so they need some slots.
-            if 2 * u64::from(self.left_for_host()) >= self.space.largest_slots {
+            if 2 * u64::from(self.left_for_host_without(1, shared)) >= self.space.largest_slots {
                 self.relocation.claims.host_opens();
             }
         }

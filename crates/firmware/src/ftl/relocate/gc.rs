@@ -72,10 +72,21 @@ impl Relocate {
 
     /// Wear leveling is planned when the host opens a superblock.
     fn look_at_host<M>(&mut self, store: &FlashStore<M>) {
+        if !self.lets_level(store) {
+            return;
+        }
         let is_own = |cold: &Cold| store.shared.blocks.region_of(cold.block) == RegionId::MAIN;
         let waits = self.gc.cold.as_ref().is_some_and(is_own);
         let (since, _) = store.place.relocation.written_before[1];
         self.gc.leveling.host_opened(since, waits);
+    }
+
+    /// Whether the moves of wear leveling may be planned now. Of several streams of the host, others may be about to open a superblock:
+    /// they come first.
+    fn lets_level<M>(&self, store: &FlashStore<M>) -> bool {
+        let (place, shared) = (&store.place, &store.shared);
+        !place.has_several_of_host()
+            || 2 * u64::from(place.left_for_host(shared)) >= place.space.largest_slots
     }
 
     /// Moves until the host can have the superblocks that it needs next, and the slots that it writes until then; none if it can have
@@ -120,6 +131,12 @@ impl Relocate {
         // Wear leveling that is planned takes no superblock: it gives back the one that it empties. So its moves come on top, and
         // nothing counts on its superblock, because it may not come.
         let leveling = self.gc.leveling.moves_to_come();
+        let several = store.place.has_several_of_host();
+        // Of several streams, one may be about to open its superblock: wear leveling waits until that is done.
+        let with_leveling = |moves: i64, until: u32| match several && 2 * i64::from(until) < slots {
+            true => moves,
+            false => moves + leveling,
+        };
         let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
@@ -132,7 +149,10 @@ impl Relocate {
             while missing <= 0 && free > store.place.taken_by_moves(moves, stay) {
                 // A further superblock that is there already needs no moves.
                 if served == 0 || moves > 0 {
-                    steepest = steeper(steepest, (moves + leveling, openings[served]));
+                    steepest = steeper(
+                        steepest,
+                        (with_leveling(moves, openings[served]), openings[served]),
+                    );
                 }
                 served += 1;
                 if served == openings.len() {
@@ -147,14 +167,17 @@ impl Relocate {
                 free += 1;
             }
             let Some(block) = self.planned(after, store) else {
-                return steeper(steepest, (moves + leveling, openings[served]));
+                return steeper(
+                    steepest,
+                    (with_leveling(moves, openings[served]), openings[served]),
+                );
             };
             let info = store.shared.blocks.info(block);
             next = Some(i64::from(info.valid_slots));
             missing -= i64::from(store.place.headroom_gained(info, &store.shared));
         }
         let last = next.unwrap_or(0).min(slots - 1);
-        let all = moves + leveling + missing.max(0) * last / (slots - last);
+        let all = with_leveling(moves, openings[served]) + missing.max(0) * last / (slots - last);
         steeper(steepest, (all, openings[served]))
     }
 
@@ -180,7 +203,7 @@ impl Relocate {
     fn filled_to_their_end<M>(&self, store: &FlashStore<M>) -> [Option<SuperblockId>; FILLED] {
         let map_ends = store.place.has_map() && {
             let map_left = store.place.left_for_map();
-            let left = store.place.left_for_host();
+            let left = store.place.left_for_host(&store.shared);
             self.map_pages_to_come(left, store).0 > i64::from(map_left)
         };
         store.place.filled_to_their_end(map_ends)
@@ -270,10 +293,11 @@ impl Relocate {
                 }
             };
             let Some(block) = chosen else { continue };
+            let lets_level = self.lets_level(store);
             let (place, shared) = (&mut store.place, &store.shared);
             let is_own = shared.blocks.region_of(block) == RegionId::MAIN;
-            let (left, superblock) = (place.left_for_host(), place.space.largest_slots);
-            let has_time = is_own && self.gc.leveling.has_time(left, superblock);
+            let (left, superblock) = (place.left_for_host(shared), place.space.largest_slots);
+            let has_time = is_own && lets_level && self.gc.leveling.has_time(left, superblock);
             let may = place.may_empty(block, Owner::Wear, has_time, shared);
             let info = shared.blocks.info(block);
             if is_own {
