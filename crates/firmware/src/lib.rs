@@ -233,8 +233,14 @@ impl<M: Arena> Firmware<M> {
         self.lower.store.place.host_slots_buffered()
     }
 
-    /// The most slots that the write buffers have held since the power-on that were not yet on flash, of the host and of moves.
-    pub fn most_slots_held(&self) -> u32 {
+    /// [`Firmware::most_slots_held`] counts from now on.
+    pub fn watch_buffers(&mut self) {
+        self.lower.store.place.watch_buffers();
+    }
+
+    /// The most slots that the write buffers have held that were not yet on flash, of the host and of moves; none if they are not
+    /// watched.
+    pub fn most_slots_held(&self) -> Option<u32> {
         self.lower.store.place.most_slots_held()
     }
 

@@ -348,11 +348,15 @@ impl<P: Payload> Drive<P> {
         let slots = u64::from(self.firmware.host_slots_buffered());
         slots * u64::from(self.profile.geometry.slot_bytes)
     }
-    /// The most bytes of the host and of moves that were in the write buffers at once, not on flash, since power came on: what has to be
-    /// protected from power loss.
-    pub fn most_buffered_bytes(&self) -> u64 {
-        let slots = u64::from(self.firmware.most_slots_held());
-        slots * u64::from(self.profile.geometry.slot_bytes)
+    /// [`Drive::most_buffered_bytes`] counts from now on, up to a power cut.
+    pub fn watch_buffers(&mut self) {
+        self.firmware.watch_buffers();
+    }
+    /// The most bytes of the host and of moves that were in the write buffers at once, not on flash: what has to be protected from
+    /// power loss. None if the buffers are not watched.
+    pub fn most_buffered_bytes(&self) -> Option<u64> {
+        let slots = u64::from(self.firmware.most_slots_held()?);
+        Some(slots * u64::from(self.profile.geometry.slot_bytes))
     }
     /// Whether the state that it was preconditioned into is an approximation: overwrites by Zipf's law on a drive with two areas of
     /// which the host's own cannot hold the data. Writes then amplify more than the state has it, 15 % on a drive of 64

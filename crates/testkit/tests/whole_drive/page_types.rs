@@ -117,10 +117,11 @@ fn model_cursors_apart_hold_little_more_that_has_to_be_protected() {
             "[global]\nbs=4k\niodepth=16\nnorandommap\nsize=80%\n\
              [r]\nrw=randread\nrate_iops=1400\nio_size=1120m\n{SKEWED}\n[w]\nrw=randwrite\n{writes}\n"
         );
+        drive.watch_buffers();
         try_run(&mut drive, &job, 1, None).expect("a run");
         let buffers = drive.write_buffers().bytes;
         (
-            drive.most_buffered_bytes() as f64 / 1024.0,
+            drive.most_buffered_bytes().expect("watched") as f64 / 1024.0,
             buffers as f64 / 1024.0,
         )
     };

@@ -211,9 +211,14 @@ impl Placement {
         (self.held_by_host().count() + of_host.count()) as u32
     }
 
-    /// The most slots that the write buffers have held since the power-on, of the host and of moves, and not on flash yet: what a power
-    /// cut would have had to save.
-    pub(crate) fn most_slots_held(&self) -> u32 {
+    /// [`Placement::most_slots_held`] counts from now on.
+    pub(crate) fn watch_buffers(&mut self) {
+        self.streams.most_held = Some(0);
+    }
+
+    /// The most slots that the write buffers have held since they are watched, of the host and of moves, and not on flash yet: what a
+    /// power cut would have had to save.
+    pub(crate) fn most_slots_held(&self) -> Option<u32> {
         self.streams.most_held
     }
 

@@ -265,8 +265,8 @@ pub(crate) struct Streams {
     /// The streams of wear leveling, if its scheme declares them: cold data, and pages read often that are taken along.
     cold: Option<StreamId>,
     read_often: Option<StreamId>,
-    /// The most slots that the buffers held at once, as [`Streams::note_held`] has seen.
-    pub(crate) most_held: u32,
+    /// The most slots that the buffers held at once, as [`Streams::note_held`] has seen; none if nobody asks for it.
+    pub(crate) most_held: Option<u32>,
 }
 
 impl Streams {
@@ -292,14 +292,21 @@ impl Streams {
             read_often: plan.that_takes(StreamUse::ReadOften),
             plan,
             page_type,
-            most_held: 0,
+            most_held: None,
         }
     }
 
     /// Notes how many slots the buffers hold that no program has finished.
+    #[inline]
     pub(crate) fn note_held(&mut self) {
-        let held = self.buffers.iter().map(WriteBuffer::held).sum();
-        self.most_held = self.most_held.max(held);
+        if let Some(most) = self.most_held {
+            self.most_held = Some(most.max(self.held()));
+        }
+    }
+
+    #[inline(never)] // Few ask for it.
+    fn held(&self) -> u32 {
+        self.buffers.iter().map(WriteBuffer::held).sum()
     }
 
     /// Which streams there are.
@@ -647,6 +654,6 @@ record! {
         map: "of the schemes",
         cold: "of the schemes",
         read_often: "of the schemes",
-        most_held: "counted from the power-on",
+        most_held: "counted from when it is asked for",
     }
 }

@@ -15,7 +15,7 @@
 //! needed where the slot's contents are known from before the first write ([`firstread_core::InitialContents`]).
 //!
 //! - `evacuate`: emptying and erasing superblocks.
-//! - `moves`: one move, from its read to its new slot.
+//! - `moves`: one move, from its read to its new slot. `part`: neighbours that move stay on one page type.
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
 //!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
 //!   `left_behind`: pages that a refresh has moved out of their mode come back.
@@ -28,6 +28,7 @@ mod gc;
 mod left_behind;
 mod limits;
 mod moves;
+mod part;
 mod promote;
 mod regions;
 mod victims;
@@ -48,8 +49,8 @@ use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 use left_behind::LeftBehind;
 use limits::Limits;
-use moves::Part;
 pub(crate) use moves::{Arrived, Rewritten};
+use part::Part;
 use victims::Gc;
 
 /// Maximum number of requested superblocks, besides the one being emptied.
