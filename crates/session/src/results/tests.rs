@@ -236,11 +236,11 @@ fn formula_streams_and_handles_of_counts_by_hand() {
         c.slots_into_stream[..2].copy_from_slice(&[100, 40]);
         c.slots_into_stream[moves..moves + 2].copy_from_slice(&[7, 5]);
         c.slots_invalidated_in_stream[..2].copy_from_slice(&[60, 30]);
-        c.slots_invalidated_in_stream[moves + 1] = 3;
+        c.slots_invalidated_in_stream[moves..moves + 2].copy_from_slice(&[1, 3]);
         c.slots_moved_out_of_stream[..2].copy_from_slice(&[6, 4]);
-        c.slots_moved_out_of_stream[moves + 1] = 2;
+        c.slots_moved_out_of_stream[moves..moves + 2].copy_from_slice(&[11, 2]);
         c.superblocks_erased_of_stream[..2].copy_from_slice(&[9, 8]);
-        c.superblocks_erased_of_stream[moves + 1] = 1;
+        c.superblocks_erased_of_stream[moves..moves + 2].copy_from_slice(&[2, 1]);
         c.erases_by_mode[setup.profile.mode.index()] = 20;
         c.host_bytes_written = 140 * slot - 512;
         c.slots_programmed = 161;
@@ -254,9 +254,9 @@ fn formula_streams_and_handles_of_counts_by_hand() {
         (
             "true",
             &["host", "host-1", "moves", "moves-1"][..],
-            [3, 2, 1],
+            [[1, 3], [11, 2], [2, 1]],
         ),
-        ("false", &["host", "host-1", "moves"], [0, 0, 0]),
+        ("false", &["host", "host-1", "moves"], [[0, 0]; 3]),
     ] {
         let (setup, outcome, slot) = set(persistent);
         let result = &result(&setup, &outcome, false)["firstread"];
@@ -264,9 +264,9 @@ fn formula_streams_and_handles_of_counts_by_hand() {
         assert_eq!(of(streams, "name"), names);
         let n = names.len();
         assert_eq!(of(streams, "slots"), [100, 40, 7, 5][..n]);
-        assert_eq!(of(streams, "invalidated_slots"), [60, 30, 0, 3][..n]);
-        assert_eq!(of(streams, "moved_out_slots"), [6, 4, 0, 2][..n]);
-        assert_eq!(of(streams, "superblocks_erased"), [9, 8, 0, 1][..n]);
+        assert_eq!(of(streams, "invalidated_slots"), [60, 30, 1, 3][..n]);
+        assert_eq!(of(streams, "moved_out_slots"), [6, 4, 11, 2][..n]);
+        assert_eq!(of(streams, "superblocks_erased"), [9, 8, 2, 1][..n]);
         let buffers = of(streams, "buffer_bytes");
         let buffer = |name: &str| &result["write_buffer"]["streams"][name]["bytes"];
         for (bytes, name) in buffers.iter().zip(names) {
@@ -284,15 +284,16 @@ fn formula_streams_and_handles_of_counts_by_hand() {
         assert_eq!(fdp["mbmw_bytes"], 161 * slot);
         assert_eq!(fdp["mbe_bytes"], 20 * superblock * slot);
         let handles = &fdp["handles"];
-        let [invalidated, moved, erased] = of_moves;
+        let [invalidated, moved, erased]: [[u64; 2]; 3] = of_moves;
         assert_eq!(of(handles, "handle"), [0, 1]);
         assert_eq!(of(handles, "host_bytes"), [100 * slot, 40 * slot]);
         assert_eq!(
             of(handles, "invalidated_bytes"),
-            [60 * slot, (30 + invalidated) * slot]
+            [60 + invalidated[0], 30 + invalidated[1]].map(|n| n * slot)
         );
-        assert_eq!(of(handles, "moved_bytes"), [6 * slot, (4 + moved) * slot]);
-        let erased = [9, 8 + erased].map(|n| n * superblock * slot);
+        let moved = [6 + moved[0], 4 + moved[1]].map(|n| n * slot);
+        assert_eq!(of(handles, "moved_bytes"), moved);
+        let erased = [9 + erased[0], 8 + erased[1]].map(|n| n * superblock * slot);
         assert_eq!(of(handles, "erased_bytes"), erased);
         let metrics = of_run(&setup, &outcome);
         let metric = |name: &str| number(&metrics[name]);
