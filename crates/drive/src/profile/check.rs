@@ -789,13 +789,28 @@ mod tests {
             with(&[refreshed, "dram.map_cache=4 MiB"], &MOST),
             wrong("schemes.wear", message.into())
         );
-        // Every choice among the shipped schemes has fewer.
-        let most = AXES.iter().map(|axis| {
-            let of = |scheme: &Scheme| {
-                scheme.own_streams() + 2 * usize::from(scheme.requires(Need::CellModes))
-            };
-            axis.schemes.iter().map(of).max().unwrap_or(0)
-        });
+        // Every choice among the shipped schemes has fewer, but for a number of handles.
+        let handles = |drive: &str| few_streams(&loaded(&["schemes.stream=fdp", drive]).unwrap());
+        assert_eq!(handles("stream.handles=16"), Ok(()));
+        let persistent = [
+            "schemes.stream=fdp",
+            "stream.persistent=true",
+            "stream.handles=16",
+            "capacity=1 GiB",
+        ];
+        let message = "`fdp` declares 30 write streams, and a drive has 32 at most: 2 of every such drive (host, moves) and 30 of \
+                       `stream=fdp`, 1 of `refresh=lightweight` are 33; `stream.handles=15` would do";
+        let refused = few_streams(&loaded(&[&persistent[..], &[refreshed]].concat()).unwrap());
+        assert_eq!(refused, wrong("schemes.stream", message.into()));
+        let most = AXES
+            .iter()
+            .filter(|axis| axis.name != "stream")
+            .map(|axis| {
+                let of = |scheme: &Scheme| {
+                    scheme.own_streams() + 2 * usize::from(scheme.requires(Need::CellModes))
+                };
+                axis.schemes.iter().map(of).max().unwrap_or(0)
+            });
         assert!(most.sum::<usize>() + 3 <= firstread_firmware::ftl::MOST_STREAMS);
     }
 

@@ -1,7 +1,7 @@
 //! Write streams that the schemes of a drive declare.
 
 use firstread_core::CellMode;
-use firstread_core::params::Need;
+use firstread_core::params::{Need, Values};
 use firstread_firmware::ftl::MOST_STREAMS;
 
 use crate::profile::DriveProfile;
@@ -13,6 +13,27 @@ pub(super) fn modes(choice: &SchemeChoice) -> &'static [CellMode] {
         true => &[CellMode::Slc, CellMode::Tlc],
         false => &[],
     }
+}
+
+/// The value of the parameter by which the scheme of `choice` has `beyond` streams fewer, as it is set; none if no parameter says how many
+/// streams it has.
+fn fewer(choice: &SchemeChoice, beyond: usize) -> Option<String> {
+    let key = choice.scheme.needs.iter().find_map(|need| match need {
+        Need::OwnStreamsBeyond(key, _) => Some(*key),
+        _ => None,
+    })?;
+    let at = choice
+        .scheme
+        .params
+        .iter()
+        .position(|param| param.key == key)?;
+    let mut values = choice.values.clone();
+    let streams = |values: &[i64]| Values::new(choice.scheme, values).own_streams();
+    let most = streams(&values).checked_sub(beyond)?;
+    while values[at] > 1 && streams(&values) > most {
+        values[at] -= 1;
+    }
+    (streams(&values) <= most).then(|| format!("`{}.{key}={}`", choice.axis.name, values[at]))
 }
 
 /// The key of the scheme that declares most streams, and what is wrong, where a drive has more streams than a firmware has room for.
@@ -36,9 +57,11 @@ pub(super) fn too_many(drive: &DriveProfile) -> Option<(String, String)> {
         format!("{streams} of `{}={}`", choice.axis.name, choice.scheme.name)
     });
     let each: Vec<String> = each.collect();
+    let beyond = all - MOST_STREAMS;
+    let would_do = fewer(most, beyond).map_or(String::new(), |do_| format!("; {do_} would do"));
     let message = format!(
         "`{}` declares {streams} write streams, and a drive has {MOST_STREAMS} at most: {} of every such drive ({}) and {} \
-         are {all}",
+         are {all}{would_do}",
         most.scheme.name,
         names.len(),
         names.join(", "),

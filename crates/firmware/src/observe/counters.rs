@@ -5,8 +5,7 @@ use firstread_core::voltage::MAX_PAGES;
 
 use super::copy_refused::CopyRefused;
 use super::regions::{ENTRY_WAYS, MOST_REGIONS};
-use super::who::{OWNERS, OpenedFor};
-use crate::policy::stream::{MOST_HOST_STREAMS, MOST_MOVE_STREAMS};
+use super::who::{MOST_HOST_STREAMS, MOST_MOVE_STREAMS, OWNERS, OpenedFor};
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;

@@ -31,6 +31,9 @@ pub use regions::{ENTRY_WAYS, MOST_REGIONS, RegionId, RegionRow, Regions};
 pub(crate) use superblock::PoolId;
 pub use superblock::{SuperblockInfo, SuperblockUse};
 pub use superblocks::{PhysicalCapacity, SuperblockTable, SuperblockView};
-pub use who::{ModeSet, OWNERS, OpenedFor, Owner, StreamBuffer, StreamRow, StreamUse};
+pub use who::{
+    MOST_HOST_STREAMS, MOST_MOVE_STREAMS, ModeSet, OWNERS, OpenedFor, Owner, StreamBuffer,
+    StreamRow, StreamUse,
+};
 pub(crate) use who::{StreamId, Writer};
 pub use windows::{InPhase, WindowReads, Windows};

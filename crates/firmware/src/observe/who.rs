@@ -56,6 +56,12 @@ pub enum StreamUse {
     Region(RegionId),
 }
 
+/// Streams of the host's writes, at most.
+pub const MOST_HOST_STREAMS: usize = 16;
+
+/// Streams of moves among which axis `stream` chooses, at most.
+pub const MOST_MOVE_STREAMS: usize = 16;
+
 /// Which of the streams among which axis `stream` chooses a superblock was opened for, by its number: 0 is that of every drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenedFor {

@@ -7,10 +7,10 @@ use firstread_core::{Arena, Buf, Ppa, SuperblockId};
 
 use super::{Item, Placement, Programs, Why};
 use crate::ftl::map::Table;
-use crate::observe::{OpenedFor, Owner, StreamId, SuperblockInfo, stream_bin};
-use crate::policy::stream::{
-    HostStreams, Lay, MOST_HOST_STREAMS, MOST_MOVE_STREAMS, MovedPage, WrittenPage,
+use crate::observe::{
+    MOST_HOST_STREAMS, MOST_MOVE_STREAMS, OpenedFor, Owner, StreamId, SuperblockInfo, stream_bin,
 };
+use crate::policy::stream::{HostStreams, Lay, MovedPage, WrittenPage};
 use crate::shared::{Out, Shared};
 
 /// **Choice.** Which stream a page goes to, where a scheme of axis `stream` chooses.

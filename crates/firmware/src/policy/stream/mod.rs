@@ -19,7 +19,6 @@ mod write_heat;
 use crate::observe::StreamRow;
 use crate::policy::axis::axis;
 pub use contract::{HostStreams, Lay, MovedPage, WrittenPage};
-pub use rows::{MOST_HOST_STREAMS, MOST_MOVE_STREAMS};
 
 axis! {
     "stream": "which data share a superblock";

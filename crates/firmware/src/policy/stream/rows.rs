@@ -1,12 +1,6 @@
 //! The streams that schemes of the axis declare: as many of these rows as a scheme has streams.
 
-use crate::observe::{StreamRow, StreamUse};
-
-/// Streams of the host's writes, at most.
-pub const MOST_HOST_STREAMS: usize = OF_HOST.len() + 1;
-
-/// Streams of moves, at most.
-pub const MOST_MOVE_STREAMS: usize = OF_MOVES.len() + 1;
+use crate::observe::{MOST_HOST_STREAMS, MOST_MOVE_STREAMS, StreamRow, StreamUse};
 
 const fn of_host(name: &'static str, number: u8) -> StreamRow {
     let takes = StreamUse::HostStream(number);
@@ -18,7 +12,7 @@ const fn of_moves(name: &'static str, number: u8) -> StreamRow {
     StreamRow { name, takes }
 }
 
-const OF_HOST: [StreamRow; 15] = [
+const OF_HOST: [StreamRow; MOST_HOST_STREAMS - 1] = [
     of_host("host-1", 1),
     of_host("host-2", 2),
     of_host("host-3", 3),
@@ -36,7 +30,7 @@ const OF_HOST: [StreamRow; 15] = [
     of_host("host-15", 15),
 ];
 
-const OF_MOVES: [StreamRow; 15] = [
+const OF_MOVES: [StreamRow; MOST_MOVE_STREAMS - 1] = [
     of_moves("moves-1", 1),
     of_moves("moves-2", 2),
     of_moves("moves-3", 3),
@@ -54,8 +48,8 @@ const OF_MOVES: [StreamRow; 15] = [
     of_moves("moves-15", 15),
 ];
 
-static HOST_ROWS: [StreamRow; 15] = OF_HOST;
-static MOVE_ROWS: [StreamRow; 15] = OF_MOVES;
+static HOST_ROWS: [StreamRow; MOST_HOST_STREAMS - 1] = OF_HOST;
+static MOVE_ROWS: [StreamRow; MOST_MOVE_STREAMS - 1] = OF_MOVES;
 
 /// The rows of `streams` streams of the host beside the first one, which every drive has.
 pub(super) fn host_rows(streams: u8) -> &'static [StreamRow] {
