@@ -12,7 +12,7 @@ use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
 use crate::profile::drive::{CellModes, LEAST_LOW, LEAST_SPARE, WORDLINES};
 use crate::profile::reader::Reader;
-use crate::profile::{keeps, streams};
+use crate::profile::{keeps, memory, streams};
 
 /// What `drive` lacks that a scheme with this need takes for granted.
 fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
@@ -155,6 +155,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         other_modes,
         areas,
         keeps::fit,
+        memory::fits,
         channel,
     ];
     if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
@@ -798,10 +799,11 @@ mod tests {
             "stream.handles=16",
             "capacity=1 GiB",
         ];
-        let message = "`fdp` declares 30 write streams, and a drive has 32 at most: 2 of every such drive (host, moves) and 30 of \
-                       `stream=fdp`, 1 of `refresh=lightweight` are 33; `stream.handles=15` would do";
-        let refused = few_streams(&loaded(&[&persistent[..], &[refreshed]].concat()).unwrap());
-        assert_eq!(refused, wrong("schemes.stream", message.into()));
+        let message = "`fdp` declares 30 write streams, and a drive has 32 at most: 2 of every such drive (host, moves) and 1 of \
+                       `refresh=lightweight`, 30 of `stream=fdp` are 33; `stream.handles=15` would do";
+        let refused = loaded(&[&persistent[..], &[refreshed, "schemes.wear=none"]].concat());
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.ends_with(message), "{refused}");
         let most = AXES
             .iter()
             .filter(|axis| axis.name != "stream")

@@ -216,6 +216,8 @@ pub enum CellModes {
 /// What the controller's memory is used for, beyond what every drive needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DramProfile {
+    /// Memory of the controller that map, write buffers, caches and heat have to fit in; 0 where it is not stated.
+    pub size_bytes: u64,
     /// Data that the host has read, kept for when it reads them again; 0 for none.
     pub read_cache_bytes: u64,
     /// Pages of the map that are in memory at a time; 0 for the whole map.

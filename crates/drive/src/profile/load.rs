@@ -148,13 +148,14 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     });
     let dram = keys.optional_table("dram", |k| {
         let bytes = |key| match k.has(key) {
-            true => k.whole(key, B, 0, 1 << 36),
+            true => k.whole(key, B, 0, 1 << 40),
             false => {
                 k.declare(key);
                 0
             }
         };
         DramProfile {
+            size_bytes: bytes("size"),
             read_cache_bytes: bytes("read_cache"),
             map_cache_bytes: bytes("map_cache"),
             write_cache: match k.has("write_cache") {
@@ -353,7 +354,11 @@ const WRITE_CACHE: &str = "default: the write buffer is protected from power los
 const CELL_MODES: &str = "default: superblocks keep the cell mode in which they start; all: they may be erased into every mode of the chip with fewer bits a cell";
 
 /// What the keys of `[dram]` mean where they are not given.
-const DRAM_DEFAULTS: [(&str, &str); 2] = [
+const DRAM_DEFAULTS: [(&str, &str); 3] = [
+    (
+        "dram.size",
+        "default: not stated, so nothing has to fit; else map, write buffers (twice, for data whose program failed), read cache and heat are refused where they do not",
+    ),
     ("dram.read_cache", "default: no read cache"),
     ("dram.map_cache", "default: the whole map in memory"),
 ];

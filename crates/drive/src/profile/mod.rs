@@ -26,6 +26,7 @@ pub(crate) mod keeps;
 pub mod keys;
 pub mod listing;
 mod load;
+mod memory;
 pub mod quantity;
 pub mod queues;
 pub mod reader;

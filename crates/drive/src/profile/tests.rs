@@ -629,8 +629,8 @@ fn every_number_reaches_the_drive() {
     .unwrap();
     let mut checked = 0;
     for entry in &base.resolved {
-        // The only sentinel of one page, the only valley of SLC, has no other value.
-        if entry.path == "chip.modes.slc.sentinels" {
+        // The only sentinel of one page, the only valley of SLC, has no other value. A memory of a few bytes holds no drive.
+        if ["chip.modes.slc.sentinels", "dram.size"].contains(&entry.path.as_str()) {
             continue;
         }
         let variants = variants(entry);
