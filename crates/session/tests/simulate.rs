@@ -161,6 +161,8 @@ fn formula_a_result_shows_every_counter_that_is_not_internal() {
         "dram.map_cache=256KiB",
         "schemes.read_ahead=sequential",
         "schemes.area=differential",
+        "schemes.stream=write-heat",
+        "capacity=3 GiB",
     ];
     let mut simulation = simulation(MIXED);
     simulation.limit = Some(100);
@@ -175,6 +177,7 @@ fn formula_a_result_shows_every_counter_that_is_not_internal() {
         counts.fill(mark);
         marks.push((row, mark));
     });
+    outcome.stats.measured = outcome.stats.counters.clone();
     let mut shown = Vec::new();
     numbers(&result_and_wall(&setup, &outcome, true).0, &mut shown);
     for (row, mark) in marks {

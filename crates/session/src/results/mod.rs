@@ -360,6 +360,7 @@ fn ftl(outcome: &Outcome) -> Value {
         "moved": writes::moved(outcome),
         "slots_taken_along": counters.slots_taken_along,
         "moves_overtaken": counters.moves_overtaken,
+        "looked_up_before_placement": counters.looked_up_before_placement,
         "move_retries": counters.move_retries,
         "slots_lost": counters.slots_lost,
         "buffer_hits": counters.buffer_hits,
