@@ -523,6 +523,13 @@ impl WriteBuffer {
         superwordline.is_some_and(|line| line.in_use && line.block == block)
     }
 
+    /// Whether the part of `die` of superwordline `superwordline` is complete and not programmed yet.
+    #[cfg(test)]
+    pub(super) fn is_held(&self, die: DieId, superwordline: u8) -> bool {
+        let line = &self.ring[superwordline as usize];
+        line.in_use && !line.die_done[die.0 as usize] && !self.is_incomplete(die, superwordline)
+    }
+
     /// Superblocks of the wordlines in the buffer.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
         self.ring.iter().filter(|l| l.in_use).map(|l| l.block)

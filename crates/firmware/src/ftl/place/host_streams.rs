@@ -484,3 +484,6 @@ impl Placement {
         buffers.flat_map(|buffer| (0..buffer.len()).filter_map(|i| buffer.held_at(i)))
     }
 }
+
+#[cfg(test)]
+mod tests;

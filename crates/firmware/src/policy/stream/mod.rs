@@ -43,3 +43,6 @@ axis! {
     fn of_move(&self, page: &MovedPage) -> u8;
     fn cleans(&mut self, lay: &Lay);
 }
+
+#[cfg(test)]
+mod tests;

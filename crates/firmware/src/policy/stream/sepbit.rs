@@ -100,7 +100,7 @@ impl HostStreams for SepBit {
         if lay.opened_for != Some(OpenedFor::Host(SHORT)) {
             return;
         }
-        self.lives += lay.age_slots;
+        self.lives = self.lives.saturating_add(lay.age_slots);
         self.cleaned += 1;
         if self.cleaned == CLEANED {
             self.short = self.lives / u64::from(CLEANED);

@@ -1,0 +1,186 @@
+use alloc::vec::Vec;
+
+use firstread_core::{Lpn, Ns, Stream};
+
+use super::*;
+use crate::ftl::place::{Item, TakeError, Why};
+use crate::ftl::tests::{Drive, SLOTS, drive_with};
+
+/// Writes a page of the handle `placement`.
+fn write(drive: &mut Drive, lpn: u64, placement: u16) {
+    let item = Item {
+        lpn: Lpn(lpn),
+        expect: None,
+        why: Why::Host {
+            has_merged: false,
+            placement,
+        },
+        wish: None,
+    };
+    let store = &mut drive.lower.store;
+    let placed = match store.take(Ns::ZERO, &item) {
+        // The buffers are programmed at once.
+        Err(TakeError::Wait(_)) => {
+            program_all(drive);
+            drive.lower.store.take(Ns::ZERO, &item)
+        }
+        placed => placed,
+    };
+    let _ = drive.lower.commit(placed.expect("the drive has room"));
+}
+
+/// All parts of wordlines that are complete are programmed.
+fn program_all(drive: &mut Drive) {
+    let store = &mut drive.lower.store;
+    let streams: Vec<StreamId> = store.place.streams.of_host().collect();
+    for stream in streams {
+        let buffer = store.place.streams.of_mut(stream);
+        for superwordline in 0..3 {
+            for die in [0, 1].map(firstread_core::DieId) {
+                if buffer.is_held(die, superwordline) {
+                    buffer.done(die, superwordline);
+                }
+            }
+        }
+    }
+}
+
+fn fdp(superblocks: u32) -> Drive {
+    drive_with(superblocks, 64, 0, ("stream", "fdp"))
+}
+
+/// Openings come when the streams are full that have had so many of the last pages, one after another.
+#[test]
+fn model_openings_are_when_streams_are_full() {
+    for seed in 0..6 {
+        let s = Stream::new(seed).named("shares");
+        let mut drive = fdp(40);
+        // Three handles with shares of their own.
+        let weights: Vec<u64> = (0..3).map(|i| 1 + s.at(i).below(5)).collect();
+        let cycle: Vec<u16> = (0..3u16)
+            .flat_map(|h| core::iter::repeat_n(h, weights[usize::from(h)] as usize))
+            .collect();
+        let next = |i: usize| cycle[i % cycle.len()];
+        let written = 3 * SLOTS as usize / 2;
+        for i in 0..written {
+            write(&mut drive, (i % 64) as u64, next(i));
+        }
+        let place = &drive.lower.store.place;
+        let told = place.openings();
+        // What becomes of the slots that are left if the host goes on so.
+        let mut left: Vec<u32> = (0..3)
+            .map(|h| place.streams.of(place.streams.host(h)).slots_left())
+            .collect();
+        let mut opened = Vec::new();
+        for i in written..written + 20 * SLOTS as usize {
+            let left = &mut left[usize::from(next(i))];
+            if *left == 0 {
+                opened.push((i - written) as u32);
+                *left = SLOTS;
+            }
+            *left -= 1;
+        }
+        // One more is kept for the streams that rest: it comes with the first one, or with the one that has least left.
+        let until = told.until();
+        assert!(until.len() > 3, "seed {seed}: {until:?}");
+        assert!(
+            until[0] == until[1] || until.contains(&SLOTS),
+            "seed {seed}: {until:?}"
+        );
+        let at = until
+            .iter()
+            .skip(1)
+            .position(|u| *u == until[0].max(0))
+            .map_or(1, |i| i + 1);
+        let mut of_others = until.to_vec();
+        of_others.remove(at.min(of_others.len() - 1));
+        for (told, is) in of_others.iter().zip(&opened).take(3) {
+            let off = told.abs_diff(*is);
+            assert!(off <= SLOTS / 4, "seed {seed}: {of_others:?}, {opened:?}");
+        }
+    }
+}
+
+/// A handle that is not used asks for no superblock of its own: all that rest together have one.
+#[test]
+fn formula_streams_that_rest_have_one_superblock_together() {
+    let mut drive = fdp(40);
+    for handle in 0..8 {
+        write(&mut drive, handle, handle as u16);
+    }
+    // From now on one handle writes.
+    for i in 0..200 {
+        write(&mut drive, i % 64, 3);
+    }
+    let place = &drive.lower.store.place;
+    let openings = place.openings();
+    let until = openings.until();
+    let own = place.streams.of(place.streams.host(3)).slots_left();
+    assert!(
+        until[0] >= own && until[0] <= own + SLOTS / 8,
+        "{until:?}, {own} left"
+    );
+    let resting = SLOTS - 1;
+    assert_eq!(
+        until
+            .iter()
+            .filter(|u| **u == resting.max(until[0]))
+            .count(),
+        1,
+        "{until:?}"
+    );
+    // The others are those of handle 3 alone, a superblock apart.
+    let apart = until
+        .windows(2)
+        .filter(|w| w[1] - w[0] >= SLOTS * 9 / 10)
+        .count();
+    assert!(apart + 2 >= until.len() - 1, "{until:?}");
+}
+
+/// Wordlines of all streams of the host are numbered in the order in which they are begun, so a flush knows which it waits for.
+#[test]
+fn sequence_wordlines_of_several_streams_have_one_order() {
+    let mut drive = fdp(40);
+    for (i, handle) in [0, 5, 2, 5].into_iter().enumerate() {
+        write(&mut drive, i as u64, handle);
+    }
+    let place = &drive.lower.store.place;
+    let number = |handle| {
+        let stream = place.streams.of(place.streams.host(handle));
+        (stream.superwordlines_begun(), stream.oldest_superwordline())
+    };
+    assert_eq!(
+        [0, 5, 2].map(number),
+        [(1, Some(1)), (2, Some(2)), (3, Some(3))]
+    );
+    assert_eq!(number(1), (0, None));
+    assert_eq!(place.last_superwordline_of_host(), 3);
+    let of = |handle| HostStreamSet::of(handle);
+    let oldest = |streams| place.oldest_superwordline_of_host(streams);
+    assert_eq!(oldest(HostStreamSet::ALL), Some(1));
+    assert_eq!([oldest(of(5)), oldest(of(1))], [Some(2), None]);
+    let mut both = of(5);
+    both.join(of(2));
+    assert_eq!(oldest(both), Some(2));
+    // Of the streams that somebody waits for, those with a wordline up to the last number are padded.
+    let to_pad = |streams, last| place.stream_to_pad(core::iter::once((streams, last)));
+    assert_eq!(to_pad(of(5), 2), Some(place.streams.host(5)));
+    assert_eq!(to_pad(of(5), 1), None);
+    assert_eq!(to_pad(both, 9), Some(place.streams.host(2)));
+    assert_eq!(to_pad(of(1), 9), None);
+}
+
+/// Shares are those of the last pages, and stream by stream moves take the superblocks that they fill beyond their own.
+#[test]
+fn formula_moves_take_superblocks_stream_by_stream() {
+    let mut share = Share::<16>::new(100);
+    for i in 0..1_000 {
+        share.add(u8::from(i % 4 == 0));
+    }
+    assert_eq!((share.part_of(400, 0), share.part_of(400, 1)), (300, 100));
+    assert_eq!(share.part_of(400, 2), 0);
+    for _ in 0..1_000 {
+        share.add(2);
+    }
+    assert!(share.part_of(1_000, 2) > 990, "the last pages count");
+}
