@@ -5,11 +5,10 @@
 
 use firstread_core::{Arena, Buf, Ppa, SuperblockId};
 
+use super::stream_shares::HostStreamSet;
 use super::{Item, Placement, Programs, Why};
 use crate::ftl::map::Table;
-use crate::observe::{
-    MOST_HOST_STREAMS, MOST_MOVE_STREAMS, OpenedFor, Owner, StreamId, SuperblockInfo, stream_bin,
-};
+use crate::observe::{MOST_HOST_STREAMS, OpenedFor, Owner, StreamId, SuperblockInfo, stream_bin};
 use crate::policy::stream::{HostStreams, Lay, MovedPage, WrittenPage};
 use crate::shared::{Out, Shared};
 
@@ -146,62 +145,6 @@ impl Placement {
         if self.chooses_streams() {
             let lay = self.lay(Ppa::new(block, 0), shared);
             self.host_streams.cleans(&lay);
-        }
-    }
-}
-
-/// How the last pages were spread over streams. The counts are halved once a superblock was filled.
-#[derive(Clone, Debug)]
-pub(super) struct Share<const STREAMS: usize> {
-    pages: [u32; STREAMS],
-    all: u32,
-    most: u32,
-}
-
-impl<const STREAMS: usize> Share<STREAMS> {
-    /// For superblocks of `slots` slots.
-    fn new(slots: u32) -> Share<STREAMS> {
-        Share {
-            pages: [0; STREAMS],
-            all: 0,
-            most: 2 * slots,
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, number: u8) {
-        self.pages[usize::from(number) % STREAMS] += 1;
-        self.all += 1;
-        if self.all >= self.most {
-            self.halve();
-        }
-    }
-
-    #[cold]
-    fn halve(&mut self) {
-        self.pages.iter_mut().for_each(|pages| *pages /= 2);
-        self.all = self.pages.iter().sum();
-    }
-
-    /// Of `slots` pages that come, those that stream `number` gets.
-    fn part_of(&self, slots: i64, number: u8) -> i64 {
-        let pages = i64::from(self.pages[usize::from(number)]);
-        slots * pages / i64::from(self.all.max(1))
-    }
-}
-
-/// The shares of the host's streams and of those of moves. Learned anew after a power cut.
-#[derive(Clone, Debug)]
-pub(super) struct Shares {
-    of_host: Share<MOST_HOST_STREAMS>,
-    of_moves: Share<MOST_MOVE_STREAMS>,
-}
-
-impl Shares {
-    pub(super) fn new(slots: u32) -> Shares {
-        Shares {
-            of_host: Share::new(slots),
-            of_moves: Share::new(slots),
         }
     }
 }
@@ -395,33 +338,6 @@ impl Placement {
     #[inline]
     pub(crate) fn has_several_of_host(&self) -> bool {
         self.streams.has_several_of_host()
-    }
-}
-
-/// A set of streams of the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct HostStreamSet(u16);
-
-const _: () = assert!(MOST_HOST_STREAMS <= u16::BITS as usize);
-
-impl HostStreamSet {
-    pub(crate) const ALL: HostStreamSet = HostStreamSet(u16::MAX);
-
-    /// All wordlines of all streams, for [`Placement::stream_to_pad`].
-    pub(crate) fn any_wordline() -> impl Iterator<Item = (HostStreamSet, u64)> + Clone {
-        core::iter::once((HostStreamSet::ALL, u64::MAX))
-    }
-
-    fn of(number: u8) -> HostStreamSet {
-        HostStreamSet(1 << number)
-    }
-
-    fn has(self, number: u8) -> bool {
-        self.0 >> number & 1 != 0
-    }
-
-    pub(crate) fn join(&mut self, other: HostStreamSet) {
-        self.0 |= other.0;
     }
 }
 

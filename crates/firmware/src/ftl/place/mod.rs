@@ -13,7 +13,8 @@
 //!   again.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
 //! - `page_type`: how hot a page is, and where its page type matters.
-//! - `host_streams`: the streams of the host, their next superblocks, and what a flush waits for. `ages`: when data were written.
+//! - `host_streams`: the streams of the host, their next superblocks, and what a flush waits for; `stream_shares` is how pages are spread
+//!   over them. `ages`: when data were written.
 //! - `copies`: slots for pages that are copied because of how they are read.
 //! - `regions`: which superblocks a stream opens in each region. `region_state`: what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
@@ -35,6 +36,7 @@ mod relocation_state;
 mod reserve;
 mod rewrite;
 mod space;
+mod stream_shares;
 mod streams;
 mod target;
 mod waiting;
@@ -59,8 +61,6 @@ use assembly::BadBlocks;
 pub(crate) use buffer::Program;
 use buffer::{Allocated, Due, NoSlot, WriteBuffer};
 pub(crate) use erases::Erased;
-pub(crate) use host_streams::HostStreamSet;
-use host_streams::Shares;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 use region_state::RegionState;
@@ -69,6 +69,8 @@ use rewrite::RewriteQueue;
 pub(crate) use space::DieErased;
 pub use space::RESERVE;
 pub(crate) use space::Space;
+pub(crate) use stream_shares::HostStreamSet;
+use stream_shares::Shares;
 pub use streams::MOST_STREAMS;
 use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};

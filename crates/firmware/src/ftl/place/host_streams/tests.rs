@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use firstread_core::{Lpn, Ns, Stream};
 
 use super::*;
+use crate::ftl::place::stream_shares::Share;
 use crate::ftl::place::{Item, TakeError, Why};
 use crate::ftl::tests::{Drive, SLOTS, drive_with};
 
