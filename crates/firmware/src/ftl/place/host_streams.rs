@@ -17,7 +17,7 @@ impl Placement {
     /// Whether a scheme chooses.
     #[inline(always)]
     pub(super) fn chooses_streams(&self) -> bool {
-        self.host_streams.is_on()
+        self.chooses_streams
     }
 
     /// The stream that a page goes to which the host writes.
@@ -221,18 +221,6 @@ impl Placement {
         until[(free as usize).min(until.len() - 1)]
     }
 
-    /// When superblocks are needed, the first one first.
-    #[inline]
-    pub(crate) fn openings(&self) -> Openings {
-        match self.streams.has_several_of_host() {
-            false => Openings {
-                until: [self.streams.of(StreamId::HOST).slots_left(); MOST_OPENINGS],
-                len: 1,
-            },
-            true => self.openings_of_several(),
-        }
-    }
-
     /// Superblocks that the host needs until it has written `slots` slots, where it has several streams; else one.
     pub(super) fn needed_within(&self, slots: u32) -> u32 {
         match self.streams.has_several_of_host() {
@@ -241,8 +229,9 @@ impl Placement {
         }
     }
 
+    /// When superblocks are needed, the first one first, of several streams.
     #[inline(never)] // Most drives have one stream of the host.
-    fn openings_of_several(&self) -> Openings {
+    pub(crate) fn openings(&self) -> Openings {
         let share = &self.shares.of_host;
         let superblock = self.space.largest_slots;
         let spare = self

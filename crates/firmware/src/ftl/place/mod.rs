@@ -194,6 +194,8 @@ pub(crate) struct Placement {
     older: OlderVersions,
     /// Which streams pages go to, how the last ones were spread over them, and how old data are.
     host_streams: AnyHostStreams,
+    /// Whether that scheme chooses: asked for every page.
+    chooses_streams: bool,
     shares: Shares,
     ages: Ages,
     /// An instance for each region.
@@ -236,6 +238,7 @@ impl Placement {
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
             shares: Shares::new(slots),
             ages: Ages::new(geometry.blocks_per_plane * u32::from(host_streams.sees_ages())),
+            chooses_streams: host_streams.is_on(),
             host_streams,
             wear: core::array::from_fn(|_| wear.clone()),
             opened: None,

@@ -355,6 +355,7 @@ record! {
         wear: "the schemes of wear leveling look at the superblocks anew",
         opened: "of one call",
         host_streams: "the scheme of axis `stream` learns anew how long data live",
+        chooses_streams: "of the scheme",
         shares: "learned anew from the next writes and moves",
         ages: "of the memory of a scheme, which is lost",
     }

@@ -97,8 +97,17 @@ impl Relocate {
         over: impl Fn(u32) -> u32,
         store: &mut FlashStore<M>,
     ) -> Option<(i64, u32)> {
-        let openings = store.place.openings();
-        let openings = openings.until();
+        let (of_one, of_several);
+        let openings = match store.place.has_several_of_host() {
+            false => {
+                of_one = [store.place.left_for_host(&store.shared)];
+                &of_one[..]
+            }
+            true => {
+                of_several = store.place.openings();
+                of_several.until()
+            }
+        };
         let map_pages = |until: u32, store: &FlashStore<M>| self.map_pages_to_come(until, store).1;
         let to_come = map_pages(openings[0], store);
         let (place, shared) = (&store.place, &store.shared);
