@@ -91,7 +91,7 @@ fn model_openings_are_when_streams_are_full() {
         let at = until
             .iter()
             .skip(1)
-            .position(|u| *u == until[0].max(0))
+            .position(|u| *u == until[0])
             .map_or(1, |i| i + 1);
         let mut of_others = until.to_vec();
         of_others.remove(at.min(of_others.len() - 1));
