@@ -563,7 +563,7 @@ record! {
         mode: "cell mode of the superblock, in bits a cell",
         filled ["slots"]: "slots filled of each page type",
         dies_done ["dies"]: "dies that have programmed their part",
-        number: "number in the order in which the superwordlines of the stream were begun",
+        number: "number in the order in which the superwordlines of the stream, or of all streams of the host, were begun",
         die_done: "for each die, whether it has programmed its part",
         in_use: "whether the superwordline is in use",
         buffers: "the first of its slot buffers",
@@ -575,7 +575,7 @@ record! {
         ring: "its superwordlines",
         filling: "the superwordline that is being filled",
         next: "the open superblock with its mode, and the wordline that is begun next",
-        begun: "superwordlines begun so far",
+        begun: "number of the superwordline begun last",
     } not {
         layout: "of the configuration",
         stride: "of the configuration",

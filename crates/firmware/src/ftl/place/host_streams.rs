@@ -65,14 +65,9 @@ impl Placement {
     /// How the version at `ppa` lies.
     fn lay(&self, ppa: Ppa, shared: &Shared) -> Lay {
         let info = shared.blocks.info(ppa.block());
-        let age_slots = match self.host_streams.sees_ages() {
-            true => {
-                let slots = shared.slots_of(info.mode);
-                let written = self.ages.written_at(ppa, slots);
-                shared.counters.host_slots_written.saturating_sub(written)
-            }
-            false => 0,
-        };
+        let written = self.ages.written_at(ppa, shared.slots_of(info.mode));
+        let age_slots =
+            written.map(|written| shared.counters.host_slots_written.saturating_sub(written));
         Lay {
             opened_for: info
                 .stream
@@ -88,10 +83,11 @@ impl Placement {
         stream: StreamId,
         ppa: Ppa,
         from: Option<Ppa>,
+        of_host: bool,
         shared: &mut Shared,
     ) {
         let now = shared.counters.host_slots_written;
-        let looks = from.is_none() && self.host_streams.sees_overwritten();
+        let looks = of_host && self.host_streams.sees_overwritten();
         shared.counters.looked_up_before_placement += u64::from(looks);
         match self.streams.row(stream).number() {
             Some(OpenedFor::Host(number)) => self.shares.of_host.add(number),
@@ -102,7 +98,9 @@ impl Placement {
             let written = match from {
                 Some(from) => {
                     let mode = shared.blocks.info(from.block()).mode;
-                    self.ages.written_at(from, shared.slots_of(mode))
+                    self.ages
+                        .written_at(from, shared.slots_of(mode))
+                        .unwrap_or(0)
                 }
                 None => now,
             };
@@ -189,8 +187,8 @@ const RESTS_BELOW: u64 = 64;
 /// nothing, and one that is wanted at once would hold cleaning at full pace. So one superblock is kept for all that rest
 /// together: it is to be free when the first of the others opens its own.
 impl Placement {
-    /// Slots that the host can write before it needs another superblock. Where it has several streams: before it needs one more than
-    /// are free, or soon will be.
+    /// Slots that the host can write before it needs another superblock. Where it has several streams: slots until it has used up the
+    /// superblocks that are free or soon will be.
     #[inline]
     pub(crate) fn left_for_host(&self, shared: &Shared) -> u32 {
         self.left_for_host_without(0, shared)
@@ -286,6 +284,9 @@ impl Placement {
             false => taken(moves, i64::from(self.left_for_cleaning()) + stay),
             true => {
                 let moves = moves - stay;
+                if self.shares.of_moves.all == 0 {
+                    return taken(moves, i64::from(self.left_for_cleaning()));
+                }
                 let streams = (0..).zip(self.streams.numbered_of_moves());
                 let each = streams.map(|(number, stream)| {
                     let left = i64::from(self.streams.of(stream).slots_left());

@@ -48,7 +48,8 @@ use firstread_core::{Arena, Buf, CellMode, DieId, Lpn, Ns, Ppa, Status, Superblo
 use crate::config::{Config, WriteCache};
 use crate::ftl::map::{self, Table};
 use crate::observe::{
-    MOST_REGIONS, Owner, RegionId, Regions, StreamId, StreamUse, SuperblockInfo, SuperblockUse,
+    MOST_REGIONS, OpenedFor, Owner, RegionId, Regions, StreamId, StreamUse, SuperblockInfo,
+    SuperblockUse,
 };
 use crate::policy::area::{AnyArea, Areas};
 use crate::policy::page_type::AnyPageType;
@@ -295,7 +296,7 @@ impl Placement {
         }
         if self.chooses_streams() {
             let from = item.expect.filter(|_| !of_host);
-            self.note_stream(stream, slot.ppa, from, shared);
+            self.note_stream(stream, slot.ppa, from, of_host, shared);
         }
         Ok(Placed {
             lpn: item.lpn,
@@ -387,8 +388,12 @@ impl Placement {
         wish: Option<Wish>,
         shared: &mut Shared,
     ) -> (StreamId, Result<Allocated, NoSlot>) {
-        if !self.goes_elsewhere_first(own, shared) && self.open(now, own, shared) {
-            return (own, self.streams.allocate(own, wish));
+        match self.goes_elsewhere_first(own, shared) {
+            Some(other) => return (other, self.streams.allocate(other, wish)),
+            None if self.open(now, own, shared) => {
+                return (own, self.streams.allocate(own, wish));
+            }
+            None => {}
         }
         match self.stream_with_room() {
             Some(other) => (other, self.streams.allocate(other, wish)),
@@ -403,24 +408,41 @@ impl Placement {
         }
     }
 
-    /// Whether a page of stream `own` of moves goes to another one that has room, because the host would have to make up for the
-    /// superblock: cleaning counts on the room in superblocks that are open, and on one superblock more once they are full. Pages read
-    /// often that move anyway do so, because it is not known beforehand that their stream needs a superblock. So do pages of the streams
-    /// among which axis `stream` chooses, if the host needs its next superblock soon: how moves are spread over streams is an estimate.
-    fn goes_elsewhere_first(&self, own: StreamId, shared: &Shared) -> bool {
-        let superblock = self.space.largest_slots as u32;
+    /// The stream that a page of stream `own` of moves goes to before `own` opens a superblock, because the host would have to make up for
+    /// that superblock: cleaning counts on the room in superblocks that are open, and on one superblock more once they are full. Pages read
+    /// often that move anyway do so, because it is not known beforehand that their stream needs a superblock. So do pages of the streams among
+    /// which axis `stream` chooses, if the host needs its next superblock soon: how moves are spread over streams is an estimate. These go to
+    /// the nearest one of them, if the scheme lets them.
+    fn goes_elsewhere_first(&self, own: StreamId, shared: &Shared) -> Option<StreamId> {
         if Some(own) == self.streams.read_often() {
-            return self.streams.left_for_moves() > 0 && !self.host_is_ahead(superblock, shared);
+            let superblock = self.space.largest_slots as u32;
+            let stays = self.host_is_ahead(superblock, shared);
+            return (!stays).then(|| self.streams.of_mover().find(|s| self.has_room(*s)))?;
         }
-        self.streams.has_several_of_moves()
-            && self.streams.left_for_moves() > 0
-            && !self.host_has_all_without_one(shared)
+        let OpenedFor::Moves(number) = self.streams.row(own).number()? else {
+            return None;
+        };
+        if !self.streams.has_several_of_moves()
+            || !self.host_streams.goes_to_neighbour()
+            || self.host_has_all_without_one(shared)
+        {
+            return None;
+        }
+        let numbered = (0u8..).zip(self.streams.numbered_of_moves());
+        let with_room = numbered.filter(|(_, stream)| self.has_room(*stream));
+        let nearest = with_room.min_by_key(|(other, _)| other.abs_diff(number));
+        nearest.map(|(_, stream)| stream)
+    }
+
+    /// Whether the superblock of `stream` has a slot left.
+    fn has_room(&self, stream: StreamId) -> bool {
+        self.streams.of(stream).slots_left() > 0
     }
 
     /// A stream with room in its superblock for a page that moves: one of relocation, or any other if no superblock
     /// will be free either.
     fn stream_with_room(&self) -> Option<StreamId> {
-        let has_room = |stream: &StreamId| self.streams.of(*stream).slots_left() > 0;
+        let has_room = |stream: &StreamId| self.has_room(*stream);
         let is_last_resort = self.space.erases.is_empty();
         let others = || self.streams.of_others().find(has_room);
         let of_mover = self.streams.of_mover().find(has_room);

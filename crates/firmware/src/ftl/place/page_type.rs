@@ -3,7 +3,6 @@
 use firstread_core::Lpn;
 
 use super::Placement;
-use crate::observe::StreamId;
 use crate::policy::hot_pages::PageRead;
 use crate::policy::page_type::{PageTypes, PlacedPage, Wish};
 use crate::shared::Shared;
@@ -52,7 +51,8 @@ impl Placement {
     /// go, so it makes a claim on that slot. A claim that is refused has cleaning make room for a superblock of such pages. And it waits
     /// for all that the host waits for: moves that are due, and programs of a full write buffer.
     pub(crate) fn may_promote(&mut self, shared: &Shared) -> bool {
-        let host_waits = self.relocation.pace.is_due() || self.streams.is_full(StreamId::HOST);
+        let is_full = |stream| self.streams.is_full(stream);
+        let host_waits = self.relocation.pace.is_due() || self.streams.of_host().any(is_full);
         !host_waits && self.may_lend(1, shared)
     }
 

@@ -18,7 +18,7 @@ use firstread_core::{Ns, SuperblockId, Wait};
 
 use super::target::Taken;
 use super::{Evacuation, Placement, TakeError};
-use crate::observe::{Owner, RegionId, StreamId, StreamUse, SuperblockUse, Writer};
+use crate::observe::{OpenedFor, Owner, RegionId, StreamId, StreamUse, SuperblockUse, Writer};
 use crate::policy::area::{Areas, Entry};
 use crate::policy::page_type::Wish;
 use crate::policy::wear::Wear;
@@ -210,8 +210,10 @@ impl Placement {
             takes => {
                 // Cold data of a declared region have no stream of their own. Others have one if the scheme of axis
                 // `wear` declares it.
+                let number = self.streams.row(stream).number();
+                let is_of_moves = matches!(number, Some(OpenedFor::Moves(_)));
                 let takes_cold = matches!(takes, StreamUse::Region(_))
-                    || stream == StreamId::MOVE && self.streams.cold().is_none();
+                    || is_of_moves && self.streams.cold().is_none();
                 let is_cold = |e: Evacuation| {
                     e.owner == Owner::Wear && shared.blocks.region_of(e.block) == region
                 };

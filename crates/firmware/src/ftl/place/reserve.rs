@@ -24,9 +24,10 @@
 //!
 //! # Streams
 //!
-//! Relocation has separate streams for data, for map pages, and for the cold data and the pages read often of wear
-//! leveling (if its scheme declares them). These streams share the headroom: if no superblock is free, pages of one
-//! stream go to the superblock of another.
+//! Relocation has separate streams for data (several, if a scheme of axis `stream` declares them), for map pages, and for the
+//! cold data and the pages read often of wear leveling (if its scheme declares them). These streams share the headroom: if no
+//! superblock is free, pages of one stream go to the superblock of another. Pages of several streams of data do so earlier, while the
+//! host needs the free superblocks soon.
 //!
 //! An open superblock cannot be cleaned before it is full. So the capacity counts one superblock as empty for each
 //! stream, of the host and of relocation as well as declared ones ([`super::RESERVE`],

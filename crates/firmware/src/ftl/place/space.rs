@@ -250,7 +250,13 @@ impl Placement {
         if is_of_host {
             let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
-            self.relocation.written_before = [self.relocation.written_before[1], written];
+            let [_, before] = self.relocation.written_before;
+            // Several streams may open superblocks one after another, and a rate over a few slots tells nothing.
+            if !self.streams.has_several_of_host()
+                || written.0 >= before.0 + self.space.largest_slots
+            {
+                self.relocation.written_before = [before, written];
+            }
             // Moves for a claim come on top of those for the host's next superblock, so they need some slots.
             if 2 * u64::from(self.left_for_host_without(1, shared)) >= self.space.largest_slots {
                 self.relocation.claims.host_opens();

@@ -241,7 +241,9 @@ impl Placement {
             (Writer::Host, Why::Host { has_merged, .. }) => {
                 match self.take_for_host(now, stream, has_merged, wish, shared) {
                     Ok(slot) => Ok((stream, slot)),
-                    Err(TakeError::Wait(Wait::Superblock)) if self.goes_to_neighbour() => {
+                    Err(TakeError::Wait(Wait::Superblock) | TakeError::Never(Status::NoSpace))
+                        if self.goes_to_neighbour() && self.has_neighbour(stream) =>
+                    {
                         self.take_of_neighbour(stream, wish)
                     }
                     Err(refusal) => Err(refusal),
@@ -255,6 +257,12 @@ impl Placement {
     /// Whether a page goes to a stream of the host that has room, where its own one lacks a superblock.
     fn goes_to_neighbour(&self) -> bool {
         self.chooses_streams() && self.host_streams.goes_to_neighbour()
+    }
+
+    /// Whether another stream of the host than `own` has room.
+    fn has_neighbour(&self, own: StreamId) -> bool {
+        let mut others = self.streams.of_host().filter(|stream| *stream != own);
+        others.any(|stream| self.streams.of(stream).slots_left() > 0)
     }
 
     /// A slot of the stream of the host that is nearest to `own` and has room, for a page that the host writes.

@@ -90,8 +90,8 @@ impl Relocate {
     }
 
     /// Moves until the host can have the superblocks that it needs next, and the slots that it writes until then; none if it can have
-    /// them now. Where it has several streams, that is the one of their openings for which the most moves have to be made a
-    /// slot, and `over` says over how many slots they are spread. Moves in flight do not count.
+    /// them now. Of the openings of several streams the one counts that asks for the most moves a slot. `over` says over how many slots
+    /// moves are spread. Moves in flight do not count.
     fn moves_until_free<M>(
         &mut self,
         over: impl Fn(u32) -> u32,
@@ -119,7 +119,7 @@ impl Relocate {
         let (kept, _) = place.kept_soon(shared);
         let mut free = i64::from(space.free_soon(&shared.blocks)) - for_claim - i64::from(kept);
         let can_open = || to_come + for_claim == 0 && place.can_open(slots as u32, shared);
-        // Openings for which there is a superblock, and so many superblocks more are needed for the next one.
+        // Openings that have their superblock already.
         let mut served = usize::from(free > 0 && (missing <= 0 || can_open()));
         let mut steepest: Option<(i64, u32)> = None;
         let steeper = |than: Option<(i64, u32)>, next: (i64, u32)| match than {

@@ -9,9 +9,9 @@ pub struct Lay {
     /// stream that is neither of the host's writes nor of moves.
     pub opened_for: Option<OpenedFor>,
     /// Slots that the host has written since it wrote the version, as far as its superblock tells: exact to the slots that
-    /// came between the first and the last page of the superblock. Zero where the scheme does not ask
-    /// ([`HostStreams::sees_ages`]).
-    pub age_slots: u64,
+    /// came between the first and the last page of the superblock. None where the scheme does not ask
+    /// ([`HostStreams::sees_ages`]), and of superblocks that were filled before the power was last on.
+    pub age_slots: Option<u64>,
 }
 
 /// A page that the host writes.

@@ -8,7 +8,8 @@
 //!
 //! The paper keeps the time of each write with the page on flash, and those of the last writes in a queue in memory. Here both are taken
 //! from the superblock: pages of the host are dated between its first and its last one, and moved pages have the mean date of their
-//! superblock. So no page needs memory, and what a superblock of moves holds has one age.
+//! superblock. So no page needs memory, and what a superblock of moves holds has one age. What was filled before the power was last on counts as
+//! long-lived.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 
@@ -83,7 +84,7 @@ impl HostStreams for SepBit {
 
     fn of_write(&self, page: &WrittenPage) -> u8 {
         match &page.overwritten {
-            Some(lay) if lay.age_slots < self.short => SHORT,
+            Some(lay) if lay.age_slots.is_some_and(|age| age < self.short) => SHORT,
             _ => LONG,
         }
     }
@@ -92,15 +93,15 @@ impl HostStreams for SepBit {
         if page.lies.opened_for == Some(OpenedFor::Host(SHORT)) {
             return OUT_OF_SHORT;
         }
-        let age = page.lies.age_slots;
+        let age = page.lies.age_slots.unwrap_or(u64::MAX);
         1 + u8::from(age / 4 >= self.short) + u8::from(age / 16 >= self.short)
     }
 
     fn cleans(&mut self, lay: &Lay) {
-        if lay.opened_for != Some(OpenedFor::Host(SHORT)) {
+        let (Some(OpenedFor::Host(SHORT)), Some(age)) = (lay.opened_for, lay.age_slots) else {
             return;
-        }
-        self.lives = self.lives.saturating_add(lay.age_slots);
+        };
+        self.lives = self.lives.saturating_add(age);
         self.cleaned += 1;
         if self.cleaned == CLEANED {
             self.short = self.lives / u64::from(CLEANED);

@@ -17,7 +17,7 @@ fn scheme(name: &str, values: &[i64]) -> AnyHostStreams {
 fn lay(opened_for: Option<OpenedFor>, age_slots: u64) -> Lay {
     Lay {
         opened_for,
-        age_slots,
+        age_slots: Some(age_slots),
     }
 }
 
@@ -127,6 +127,16 @@ fn formula_sepbit_goes_by_lives_of_short_lived_superblocks() {
     }
     // Their mean is 100.5.
     assert_eq!([99, 100].map(|age| written(&sepbit, 0, old(age))), [0, 1]);
+    let unknown = Lay {
+        opened_for: class_1,
+        age_slots: None,
+    };
+    sepbit.cleans(&unknown);
+    assert_eq!(
+        written(&sepbit, 0, Some(unknown)),
+        1,
+        "before the power was on"
+    );
     assert_eq!(moved(&sepbit, lay(class_1, 1 << 40)), 0, "class 3");
     let of_age = |age| moved(&sepbit, lay(class_2, age));
     assert_eq!([0, 399, 400, 1_599, 1_600].map(of_age), [1, 1, 2, 2, 3]);
