@@ -171,6 +171,9 @@ impl Openings {
 /// at equal write amplification; with sixteen that rises by 2 % and no write is faster (`docs/firmware/streams.md`).
 const LOOKS_AHEAD: u64 = 8;
 
+/// Part of a superblock that is left to a stream of moves which is nearly full.
+const NEARLY_FULL: i64 = 4;
+
 /// Superblocks to spare for each of those, beyond the first: what is cleaned early holds less garbage.
 const SPARE_A_SUPERBLOCK: u64 = 4;
 
@@ -288,9 +291,13 @@ impl Placement {
                     return taken(moves, i64::from(self.left_for_cleaning()));
                 }
                 let streams = (0..).zip(self.streams.numbered_of_moves());
+                let stay_apart = !self.host_streams.goes_to_neighbour();
                 let each = streams.map(|(number, stream)| {
                     let left = i64::from(self.streams.of(stream).slots_left());
-                    taken(self.shares.of_moves.part_of(moves, number), left)
+                    let part = self.shares.of_moves.part_of(moves, number);
+                    // A stream that is nearly full opens one whatever was reckoned, if its pages may go nowhere else.
+                    let opens = stay_apart && left < slots / NEARLY_FULL && part > 0;
+                    taken(part, left).max(i64::from(opens))
                 });
                 each.sum()
             }
