@@ -33,6 +33,8 @@ pub(crate) struct Silent {
     pub(crate) issued: Vec<FlashOp>,
     /// The logical pages that its slots hold, by slot.
     pub(crate) stored: BTreeMap<Ppa, Lpn>,
+    /// Commands that have completed.
+    pub(crate) completed: Vec<CommandId>,
 }
 
 impl Accounting for Silent {}
@@ -65,7 +67,10 @@ impl Ports for Silent {
     fn rebuilt(&mut self, _tag: Tag, _made: u64) {}
     fn map_in(&mut self, _page: Lpn, _buf: Buf) {}
     fn map_out(&mut self, _page: Lpn, _buf: Buf) {}
-    fn complete(&mut self, _command: HostCommand, _status: Status, _last: Option<Tag>) {}
+    fn complete(&mut self, command: HostCommand, status: Status, _last: Option<Tag>) {
+        assert_eq!(status, Status::Ok);
+        self.completed.push(command.id);
+    }
     fn log(&mut self, _record: Record) {}
 }
 
@@ -156,7 +161,18 @@ pub(crate) fn drive_of(
 pub(crate) fn drive_with_spare(
     mode: CellMode,
     setup: &Setup,
+    sizes: (u32, u64),
+    scheme: (&str, &str),
+) -> Drive {
+    drive_with_write_cache(mode, setup, sizes, WriteCache::default(), scheme)
+}
+
+/// The same with a write cache.
+pub(crate) fn drive_with_write_cache(
+    mode: CellMode,
+    setup: &Setup,
     (map_cache, least_spare_slots): (u32, u64),
+    write_cache: WriteCache,
     (axis_name, scheme): (&str, &str),
 ) -> Drive {
     let (geometry, capacity) = (setup.geometry, setup.capacity_slots);
@@ -180,7 +196,7 @@ pub(crate) fn drive_with_spare(
         },
         change_times: ChangeTimes::default(),
         read_cache_slots: 0,
-        write_cache: WriteCache::default(),
+        write_cache,
         map_cache_pages: map_cache,
         heat: None,
     };

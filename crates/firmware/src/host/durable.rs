@@ -5,14 +5,14 @@
 //! acknowledged before it are programmed. A write with FUA waits until it is programmed. With write-through,
 //! every write is treated as a write with FUA.
 //!
-//! All pages of a wordline are programmed at once, over all dies in stripe order. If a command waits for a
-//! wordline that is not full, the rest of the wordline is padded. Padded slots hold no data; they count as
-//! programmed, also in write amplification. While another wordline of the host is being programmed nothing is
-//! padded, so commands that arrive meanwhile share the next wordline. While cleaning is behind, padding waits for moves
+//! The part that a die has of a wordline is programmed at once, all its pages, as soon as it is complete. If a command waits for
+//! data in parts that are not complete, these parts are padded and no others: the wordline is filled on behind them. Padded slots
+//! hold no data; they count as programmed, also in write amplification. While parts of the host are being programmed nothing is
+//! padded, so commands that arrive meanwhile share the next parts. While cleaning is behind, padding waits for moves
 //! as writes do, and writes that wait for moves come first: they take the slots instead.
 //!
-//! Where the host has several streams, a flush waits for the wordlines of all of them, and a write with FUA for those of the streams
-//! that its pages went to. Only wordlines that a command waits for are padded.
+//! Where the host has several streams, a flush waits for the parts of all of them, and a write with FUA for those of the streams
+//! that its pages went to. The parity of a wordline is programmed when the wordline is full, and no command waits for it.
 //!
 //! Simplification: data whose program failed count as safe once they are in the buffer of moved data.
 
@@ -21,15 +21,14 @@ use alloc::collections::VecDeque;
 use firstread_core::{CommandId, Ns};
 
 use crate::config::WriteCache;
-use crate::ftl::place::HostStreamSet;
+use crate::ftl::place::Reaches;
 
 /// A command that waits until data are programmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) id: CommandId,
-    /// Streams of the host for whose wordlines it waits, and the number of the last one.
-    pub(super) streams: HostStreamSet,
-    pub(super) last: u64,
+    /// How far the streams of the host have to be programmed.
+    pub(super) until: Reaches,
     pub(super) since: Ns,
 }
 
@@ -37,7 +36,7 @@ pub(super) struct Waiting {
 #[derive(Clone, Debug)]
 pub(crate) struct Durable {
     cache: WriteCache,
-    /// The commands, in the order of the last wordlines that they wait for.
+    /// The commands, in the order in which they began to wait.
     pub(super) waiting: VecDeque<Waiting>,
 }
 

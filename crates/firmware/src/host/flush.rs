@@ -21,10 +21,15 @@ impl Host {
     ) {
         self.durable.waiting.push_back(Waiting {
             id,
-            streams,
-            last: store.place.last_superwordline_of_host(),
+            until: store.place.filled_to(streams),
             since: now,
         });
+    }
+
+    /// Whether commands wait until data are programmed.
+    #[inline]
+    pub(crate) fn waits_for_programs(&self) -> bool {
+        self.durable.any_waits()
     }
 
     /// Completes commands whose data are programmed. At the end of the drive's life data whose program failed find no
@@ -40,10 +45,10 @@ impl Host {
     fn complete_waiting<M: Arena>(&mut self, store: &FlashStore<M>, ports: &mut impl Out) {
         let place = &store.place;
         let may_never_be = place.space.read_only && place.has_rewrites();
+        let programmed = place.programmed_to();
         let mut at = 0;
-        while let Some(&waiting) = self.durable.waiting.get(at) {
-            let open = place.oldest_superwordline_of_host(waiting.streams);
-            let is_open = open.is_some_and(|open| open <= waiting.last) || place.has_rewrites();
+        while let Some(waiting) = self.durable.waiting.get(at) {
+            let is_open = !programmed.cover(&waiting.until) || place.has_rewrites();
             if is_open && !may_never_be {
                 // Of one stream, all later ones wait as well.
                 if !place.has_several_of_host() {
@@ -52,7 +57,9 @@ impl Host {
                 at += 1;
                 continue;
             }
-            let _ = self.durable.waiting.remove(at);
+            let Some(waiting) = self.durable.waiting.remove(at) else {
+                break;
+            };
             ports.program_waited(waiting.id, waiting.since);
             let status = match is_open {
                 true => Status::ReadOnly,
@@ -62,7 +69,7 @@ impl Host {
         }
     }
 
-    /// Pads wordlines for commands that wait until their data are programmed. A padded slot counts as one that the host
+    /// Pads parts of wordlines for commands that wait until their data are programmed. A padded slot counts as one that the host
     /// writes: it makes moves due, and waits for moves as a write does. Padding comes after the writes that are blocked,
     /// because they can take the slots instead. Returns true if the pace of cleaning has to be updated before this can
     /// continue.
@@ -86,7 +93,7 @@ impl Host {
         let merges = &self.commands.merges;
         let (others, are_read) = (merges.used(), merges.reading > 0);
         loop {
-            let waits = self.durable.waiting.iter().map(|w| (w.streams, w.last));
+            let waits = self.durable.waiting.iter().map(|w| &w.until);
             let Some(stream) = store.place.stream_to_pad(waits) else {
                 return false;
             };
@@ -109,3 +116,6 @@ impl Host {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -219,7 +219,7 @@ counters! {
         merge_reads: PageReads,
         /// Retries of these reads. Where a host read has joined one, its retries count as those of a host read.
         merge_retries: Retries,
-        /// Slots programmed without data, because a command waited for the rest of the wordline.
+        /// Slots programmed without data, because a command waited for other data in their part of a wordline.
         slots_padded: Slots,
         /// Slots programmed for any purpose.
         slots_programmed: Slots,

@@ -5,7 +5,8 @@
 //! types. So the part of a die is complete once the cursor that is furthest behind has passed it. The streams of every drive
 //! have slot buffers for superwordlines of their own; those that schemes declare share some (`streams`).
 //!
-//! `host/durable.rs` says when data in the buffer are safe from power loss.
+//! `host/durable.rs` says when data in the buffer are safe from power loss. How far a buffer is filled, and how far it is
+//! programmed, is a [`Reach`].
 
 use alloc::boxed::Box;
 
@@ -13,11 +14,20 @@ use crate::format::record;
 use crate::policy::page_type::PageOrder;
 use firstread_core::voltage::MAX_PAGES;
 use firstread_core::{
-    Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa, SuperblockId,
+    Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa, StripeOrder, SuperblockId,
 };
 
 /// Superwordlines in the buffer: one being filled, the others being programmed.
 pub(crate) const SUPERWORDLINES: usize = 3;
+
+/// How far a buffer is filled or programmed: all wordlines before one, and the parts of the first dies of this one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Reach {
+    /// Number of the wordline in the order in which the stream began its wordlines. The first one has number 1.
+    pub(super) superwordline: u64,
+    /// Dies with data, the first ones in stripe order.
+    pub(super) dies: u16,
+}
 
 /// A superwordline of the open superblock.
 #[derive(Clone, Debug)]
@@ -41,6 +51,11 @@ impl OpenSuperwordline {
     #[inline]
     fn cursors(&self) -> &[u32] {
         &self.filled[..usize::from(self.mode.bits())]
+    }
+
+    /// Slots of the page type of which most are filled.
+    fn most_filled(&self) -> u32 {
+        self.cursors().iter().copied().max().unwrap_or(0)
     }
 
     /// Slots of each page type that are filled at least.
@@ -71,6 +86,8 @@ pub(crate) struct WriteBuffer {
     next: Option<(SuperblockId, CellMode, u16)>,
     /// Wordlines begun so far.
     begun: u64,
+    /// Where the padding of the wordline being filled ends. Its padding is done once it is filled so far.
+    pads_to: Reach,
 }
 
 /// An allocated slot of the buffer.
@@ -135,6 +152,7 @@ impl WriteBuffer {
             filling: None,
             next: None,
             begun: 0,
+            pads_to: Reach::default(),
         }
     }
 
@@ -368,20 +386,74 @@ impl WriteBuffer {
         self.ring.iter().any(here)
     }
 
-    /// Wordlines begun so far, which is also the number of the last one.
-    pub(crate) fn superwordlines_begun(&self) -> u64 {
-        self.begun
+    /// How far the buffer is filled: the parts that hold the data given to it so far.
+    pub(crate) fn filled_to(&self) -> Reach {
+        let Some(index) = self.filling else {
+            return Reach {
+                superwordline: self.begun,
+                dies: self.layout.geometry.data_dies(),
+            };
+        };
+        let superwordline = &self.ring[index];
+        let most = superwordline.most_filled();
+        Reach {
+            superwordline: superwordline.number,
+            dies: match self.layout.geometry.stripe {
+                StripeOrder::PlaneFirst => most.div_ceil(self.layout.slots_per_mp_page()) as u16,
+                // The first plane of every die is filled before the second one of any.
+                StripeOrder::DieFirst => self.layout.geometry.data_dies(),
+            },
+        }
     }
 
-    /// The next wordline has the number after `last`.
-    pub(crate) fn number_on(&mut self, last: u64) {
-        self.begun = last;
+    /// How far the buffer is programmed, without a gap. Parity does not count: data are safe without it.
+    pub(crate) fn programmed_to(&self) -> Reach {
+        let in_use = self.ring.iter().filter(|l| l.in_use);
+        let Some(oldest) = in_use.min_by_key(|l| l.number) else {
+            return self.filled_to();
+        };
+        let parity = self.layout.parity_die(oldest.wordline);
+        let dies = (0..).map(DieId).zip(&oldest.die_done);
+        let of_data = dies.filter(|(die, _)| Some(*die) != parity);
+        Reach {
+            superwordline: oldest.number,
+            dies: of_data.take_while(|(_, done)| **done).count() as u16,
+        }
     }
 
-    /// The number of the oldest wordline that some die has not programmed yet.
-    pub(crate) fn oldest_superwordline(&self) -> Option<u64> {
-        let superwordlines = self.ring.iter().filter(|l| l.in_use);
-        superwordlines.map(|l| l.number).min()
+    /// Slots of each page type of a wordline in the parts of the first `dies` dies with data.
+    fn slots_of(&self, dies: u16) -> u32 {
+        match self.layout.geometry.stripe {
+            StripeOrder::PlaneFirst => self.layout.slots_per_mp_page() * u32::from(dies),
+            StripeOrder::DieFirst => self.layout.slots_per_stripe(),
+        }
+    }
+
+    /// The wordline being filled is padded until all parts are complete that `reach` counts, if it is in this wordline.
+    pub(crate) fn pad_to(&mut self, reach: Reach) {
+        self.pads_to = reach;
+    }
+
+    /// Whether padding that was asked for is not done yet.
+    pub(crate) fn pads(&self) -> bool {
+        self.filling.is_some_and(|index| {
+            let superwordline = &self.ring[index];
+            superwordline.number == self.pads_to.superwordline
+                && superwordline.least_filled() < self.slots_of(self.pads_to.dies)
+        })
+    }
+
+    /// Allocates the next slot of the page type that is furthest behind in the wordline being filled: padding makes the first parts
+    /// complete first.
+    pub(crate) fn allocate_furthest_behind(&mut self) -> Result<Allocated, NoSlot> {
+        let mut order = PageOrder::IN_ORDER;
+        if let Some(index) = self.filling {
+            let filled = self.ring[index].filled;
+            order
+                .0
+                .sort_unstable_by_key(|page| (filled[usize::from(page.0)], page.0));
+        }
+        self.allocate(order)
     }
 
     /// Whether a wordline is being filled.
@@ -389,9 +461,27 @@ impl WriteBuffer {
         self.filling.is_some()
     }
 
-    /// Whether the buffer holds no wordline but the one being filled.
+    /// Whether a wordline is being filled, and no program of the buffer waits or runs.
     pub(crate) fn only_fills(&self) -> bool {
-        self.filling.is_some() && self.superwordlines() == 1
+        self.filling.is_some_and(|index| {
+            let superwordline = &self.ring[index];
+            self.superwordlines() == 1
+                && u32::from(superwordline.dies_done) == self.complete_parts(superwordline)
+        })
+    }
+
+    /// Parts of `superwordline`, which is being filled, that are complete.
+    fn complete_parts(&self, superwordline: &OpenSuperwordline) -> u32 {
+        let least = superwordline.least_filled();
+        match self.layout.geometry.stripe {
+            StripeOrder::PlaneFirst => least / self.layout.slots_per_mp_page(),
+            StripeOrder::DieFirst => {
+                let of_page = self.layout.slots_per_page();
+                let of_last_plane = of_page * u32::from(self.layout.geometry.data_dies());
+                let of_others = self.layout.slots_per_stripe() - of_last_plane;
+                least.saturating_sub(of_others) / of_page
+            }
+        }
     }
 
     /// Number of wordlines in the buffer.
@@ -577,6 +667,7 @@ record! {
         next: "the open superblock with its mode, and the wordline that is begun next",
         begun: "number of the superwordline begun last",
     } not {
+        pads_to: "of commands that wait, which a power cut ends",
         layout: "of the configuration",
         stride: "of the configuration",
     }

@@ -5,8 +5,9 @@
 
 use firstread_core::{Arena, Buf, Ppa, SuperblockId};
 
+use super::buffer::Reach;
 use super::stream_shares::HostStreamSet;
-use super::{Item, Placement, Programs, Why};
+use super::{Item, Placement, Programs, Why, WriteBuffer};
 use crate::ftl::map::Table;
 use crate::observe::{MOST_HOST_STREAMS, OpenedFor, Owner, StreamId, SuperblockInfo, stream_bin};
 use crate::policy::stream::{HostStreams, Lay, MovedPage, WrittenPage};
@@ -305,21 +306,26 @@ impl Placement {
     }
 }
 
-/// **Flush.** The wordlines of all streams of the host are numbered in the order in which they are begun. A flush waits until all that were
-/// begun before it are programmed, a write with FUA for those of the streams that its pages went to.
+/// **Flush.** A flush waits until all streams of the host are programmed as far as they were filled before it, a write with FUA for those of
+/// the streams that its pages went to.
 impl Placement {
-    /// The number of the wordline that the host has begun last.
-    pub(crate) fn last_superwordline_of_host(&self) -> u64 {
-        self.streams.last_superwordline_of_host()
+    /// How far those streams of the host are filled that are in `streams`.
+    pub(crate) fn filled_to(&self, streams: HostStreamSet) -> Reaches {
+        self.reaches(streams, WriteBuffer::filled_to)
     }
 
-    /// The number of the oldest wordline that some die has not programmed yet, of those streams of the host that are in `streams`.
-    pub(crate) fn oldest_superwordline_of_host(&self, streams: HostStreamSet) -> Option<u64> {
-        let of_host = (0..).zip(self.streams.of_host());
-        let of_set = of_host.filter(|(number, _)| streams.has(*number));
-        of_set
-            .filter_map(|(_, stream)| self.streams.of(stream).oldest_superwordline())
-            .min()
+    /// How far the streams of the host are programmed.
+    pub(crate) fn programmed_to(&self) -> Reaches {
+        self.reaches(HostStreamSet::ALL, WriteBuffer::programmed_to)
+    }
+
+    fn reaches(&self, streams: HostStreamSet, of: impl Fn(&WriteBuffer) -> Reach) -> Reaches {
+        let mut reaches = Reaches::default();
+        for number in (0..self.streams.count_of_host()).filter(|number| streams.has(*number)) {
+            let buffer = self.streams.of(self.streams.host(number));
+            reaches.0[usize::from(number)] = of(buffer);
+        }
+        reaches
     }
 
     /// The set of the host's stream that `ppa` was written to.
@@ -338,6 +344,20 @@ impl Placement {
     }
 }
 
+/// How far each stream of the host is filled or programmed. Of a stream that does not count, nothing is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Reaches([Reach; MOST_HOST_STREAMS]);
+
+impl Reaches {
+    /// Whether each stream is as far as in `others`, or further.
+    pub(crate) fn cover(&self, others: &Reaches) -> bool {
+        self.0
+            .iter()
+            .zip(&others.0)
+            .all(|(own, other)| own >= other)
+    }
+}
+
 /// **Merging.** A page that is merged in the write buffer stays in the stream that it went to.
 impl Placement {
     /// The buffer of the slot at `ppa`, if the host may still change it.
@@ -353,39 +373,45 @@ impl Placement {
     }
 }
 
-/// **Padding.** The wordline of each stream that holds data which a command waits for is padded, and takes the slots of its own stream
-/// alone.
+/// **Padding.** The parts of dies that hold data which a command waits for are padded, in the wordline of each stream, and take the slots of
+/// their own stream alone. The wordline is filled on behind them.
 impl Placement {
-    /// The stream of the host to be padded next for commands that wait for wordlines of `streams` up to number `last`: one that fills such
-    /// a wordline, and of which no other wordline waits to be programmed. While one does, commands that arrive may still share the wordline
-    /// that is being filled.
-    pub(crate) fn stream_to_pad(
-        &self,
-        waits: impl Iterator<Item = (HostStreamSet, u64)> + Clone,
+    /// The stream of the host to be padded next for commands that wait until the streams are programmed as far as in one of `waits`: one
+    /// whose wordline has incomplete parts with data that are waited for, and of which nothing is being programmed. While something is,
+    /// commands that arrive may still share the parts that are being filled. Padding that has begun for some parts goes on until all of
+    /// them are complete.
+    pub(crate) fn stream_to_pad<'a>(
+        &mut self,
+        waits: impl Iterator<Item = &'a Reaches> + Clone,
     ) -> Option<StreamId> {
-        let mut of_host = (0..).zip(self.streams.of_host());
-        let is_needed = |number: u8, filling: u64| {
-            !self.streams.has_several_of_host()
-                || waits
-                    .clone()
-                    .any(|(streams, last)| streams.has(number) && filling <= last)
-        };
-        let found = of_host.find(|(number, stream)| {
-            let buffer = self.streams.of(*stream);
-            buffer.only_fills() && is_needed(*number, buffer.superwordlines_begun())
-        });
-        found.map(|(_, stream)| stream)
+        for number in 0..self.streams.count_of_host() {
+            let stream = self.streams.host(number);
+            let buffer = self.streams.of_mut(stream);
+            if !buffer.pads() && buffer.only_fills() {
+                let of_stream = waits.clone().map(|waits| waits.0[usize::from(number)]);
+                buffer.pad_to(of_stream.max().unwrap_or_default());
+            }
+            if buffer.pads() {
+                return Some(stream);
+            }
+        }
+        None
     }
 
-    /// Pads one slot of the wordline that `stream` of the host fills. Returns the programs that this makes due; none if nothing is
-    /// padded.
+    /// Pads one slot of the wordline that `stream` of the host fills. Returns the programs that this makes due; none if the stream
+    /// fills no wordline.
     pub(crate) fn pad(
         &mut self,
         stream: StreamId,
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> Option<Programs> {
-        self.pad_superwordline(stream, shared, ports)
+        let buffer = self.streams.of_mut(stream);
+        if !buffer.fills_superwordline() {
+            return None;
+        }
+        let slot = buffer.allocate_furthest_behind().ok()?;
+        Some(self.padded(stream, slot, shared, ports))
     }
 }
 

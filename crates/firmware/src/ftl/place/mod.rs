@@ -62,6 +62,7 @@ use assembly::BadBlocks;
 pub(crate) use buffer::Program;
 use buffer::{Allocated, Due, NoSlot, WriteBuffer};
 pub(crate) use erases::Erased;
+pub(crate) use host_streams::Reaches;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
 use region_state::RegionState;
@@ -531,11 +532,22 @@ impl Placement {
             return None;
         }
         let slot = self.streams.allocate(stream, None).ok()?;
+        Some(self.padded(stream, slot, shared, ports))
+    }
+
+    /// `slot` of `stream` stays without data. Returns the programs that this makes due.
+    fn padded(
+        &mut self,
+        stream: StreamId,
+        slot: Allocated,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) -> Programs {
         ports.pad(slot.buf);
         self.older.note(slot.buf, None);
         shared.counters.slots_padded += 1;
         let (block, due) = (slot.ppa.block(), slot.due);
-        Some(Programs { stream, block, due })
+        Programs { stream, block, due }
     }
 
     /// Trims logical pages from `first` on, up to `end` or the end of their region. Returns the number of

@@ -67,11 +67,6 @@ const _: () = assert!(MOST_HOST_STREAMS <= u16::BITS as usize);
 impl HostStreamSet {
     pub(crate) const ALL: HostStreamSet = HostStreamSet(u16::MAX);
 
-    /// All wordlines of all streams, for [`super::Placement::stream_to_pad`].
-    pub(crate) fn any_wordline() -> impl Iterator<Item = (HostStreamSet, u64)> + Clone {
-        core::iter::once((HostStreamSet::ALL, u64::MAX))
-    }
-
     pub(super) fn of(number: u8) -> HostStreamSet {
         HostStreamSet(1 << number)
     }

@@ -347,33 +347,19 @@ impl Streams {
         if self.plan.is_declared(stream) {
             self.lend_superwordline(stream)?;
         }
-        if self.has_several_of_host() {
-            self.number_on(stream);
-        }
         self.allocate_own(stream, wish)
-    }
-
-    /// The next wordline of `stream`, if it is one of the host's, is numbered after all that the host has begun.
-    #[inline(never)] // Most drives have one stream of the host.
-    fn number_on(&mut self, stream: StreamId) {
-        let is_of_host = self.row(stream).writer() == Writer::Host;
-        if is_of_host && !self.of(stream).fills_superwordline() {
-            let last = self.last_superwordline_of_host();
-            self.of_mut(stream).number_on(last);
-        }
-    }
-
-    /// The number of the wordline that the host has begun last.
-    pub(super) fn last_superwordline_of_host(&self) -> u64 {
-        let of_host = self.of_host();
-        let begun = of_host.map(|stream| self.of(stream).superwordlines_begun());
-        begun.max().unwrap_or(0)
     }
 
     /// Whether the host has several streams.
     #[inline]
     pub(super) fn has_several_of_host(&self) -> bool {
         self.plan.of_host.1 > 0
+    }
+
+    /// Number of streams of the host.
+    #[inline]
+    pub(super) fn count_of_host(&self) -> u8 {
+        1 + self.plan.of_host.1
     }
 
     /// Whether moves have several streams among which axis `stream` chooses.

@@ -6,6 +6,7 @@ use firstread_core::{
 };
 
 use super::assembly::BadBlocks;
+use super::buffer::Reach;
 use super::streams::Streams;
 use super::{Erased, Item, Placement, StreamPlan, TakeError, Why, WriteBuffer};
 use crate::config::WriteCache;
@@ -87,7 +88,11 @@ fn model_a_part_is_complete_once_its_program_is_due() {
         let dies: Vec<DieId> = (0..3).map(DieId).collect();
         let mut filled = BTreeSet::new();
         for wordline in 0..layout.geometry.wordlines_per_block {
-            assert_eq!(buffer.superwordlines_begun(), u64::from(wordline));
+            let all = |wordlines| Reach {
+                superwordline: wordlines,
+                dies: layout.geometry.data_dies(),
+            };
+            assert_eq!(buffer.filled_to(), all(u64::from(wordline)));
             let mut complete = Vec::new();
             while complete.len() < dies.len() {
                 let order = page_order(seed, filled.len() as u64);
@@ -125,7 +130,7 @@ fn model_a_part_is_complete_once_its_program_is_due() {
                     );
                 }
             }
-            assert_eq!(buffer.superwordlines_begun(), u64::from(wordline) + 1);
+            assert_eq!(buffer.filled_to(), all(u64::from(wordline) + 1));
         }
         let order = page_order(seed, 0);
         assert!(buffer.allocate(order).is_err(), "the superblock is full");

@@ -100,8 +100,8 @@ impl Relocate {
     }
 
     /// Whether `block` holds versions that a power cut would bring back, because what replaced them is in the host's
-    /// write buffer: [`Placement::keeps_older_in`](crate::ftl::place::Placement::keeps_older_in). Then the wordline that the host
-    /// fills is padded, unless another one is being programmed: that may be enough. This padding makes moves due and
+    /// write buffer: [`Placement::keeps_older_in`](crate::ftl::place::Placement::keeps_older_in). Then the parts that hold data of the
+    /// host are padded, unless others are being programmed: that may be enough. This padding makes moves due and
     /// waits for none, because moves may wait for the erase.
     fn waits_for_newer<M: Arena>(
         &mut self,
@@ -110,16 +110,18 @@ impl Relocate {
         store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
-        let keeps = store.place.keeps_older_in(block);
-        while keeps
-            && let Some(stream) = store.place.stream_to_pad(HostStreamSet::any_wordline())
+        if !store.place.keeps_older_in(block) {
+            return false;
+        }
+        let all = store.place.filled_to(HostStreamSet::ALL);
+        while let Some(stream) = store.place.stream_to_pad(core::iter::once(&all))
             && store.pad(now, stream, ports)
         {
             if store.place.relocation.pace.earn() {
                 self.update_pace(store);
             }
         }
-        keeps
+        true
     }
 
     /// The superblock being emptied holds no more data: it is erased or retired.
