@@ -138,37 +138,43 @@ fn formula_streams_that_rest_have_one_superblock_together() {
     assert!(apart + 2 >= until.len() - 1, "{until:?}");
 }
 
-/// Wordlines of all streams of the host are numbered in the order in which they are begun, so a flush knows which it waits for.
+/// Each stream of the host is filled and programmed for itself, so a flush waits for all and a write with FUA for the streams that it names.
 #[test]
-fn sequence_wordlines_of_several_streams_have_one_order() {
+fn sequence_each_of_several_streams_reaches_as_far_as_it_was_filled() {
     let mut drive = fdp(40);
-    for (i, handle) in [0, 5, 2, 5].into_iter().enumerate() {
+    for (i, handle) in [0, 5, 2].into_iter().enumerate() {
         write(&mut drive, i as u64, handle);
     }
-    let place = &drive.lower.store.place;
-    let number = |handle| {
-        let stream = place.streams.of(place.streams.host(handle));
-        (stream.superwordlines_begun(), stream.oldest_superwordline())
+    let place = &mut drive.lower.store.place;
+    let reach = |superwordline, dies| Reach {
+        superwordline,
+        dies,
     };
-    assert_eq!(
-        [0, 5, 2].map(number),
-        [(1, Some(1)), (2, Some(2)), (3, Some(3))]
-    );
-    assert_eq!(number(1), (0, None));
-    assert_eq!(place.last_superwordline_of_host(), 3);
     let of = |handle| HostStreamSet::of(handle);
-    let oldest = |streams| place.oldest_superwordline_of_host(streams);
-    assert_eq!(oldest(HostStreamSet::ALL), Some(1));
-    assert_eq!([oldest(of(5)), oldest(of(1))], [Some(2), None]);
+    let (filled, programmed) = (place.filled_to(HostStreamSet::ALL), place.programmed_to());
+    assert_eq!([0, 5, 2].map(|h| filled.0[h]), [reach(1, 2); 3]);
+    assert_eq!([0, 5, 2].map(|h| programmed.0[h]), [reach(1, 0); 3]);
+    assert_eq!((filled.0[1], programmed.0[1]), (reach(0, 2), reach(0, 2)));
+    assert!(!programmed.cover(&filled) && filled.cover(&programmed));
+    assert!(!programmed.cover(&place.filled_to(of(5))));
+    assert!(programmed.cover(&place.filled_to(of(1))));
+    // Of the streams that somebody waits for, those are padded that hold data.
     let mut both = of(5);
     both.join(of(2));
-    assert_eq!(oldest(both), Some(2));
-    // Of the streams that somebody waits for, those with a wordline up to the last number are padded.
-    let to_pad = |streams, last| place.stream_to_pad(core::iter::once((streams, last)));
-    assert_eq!(to_pad(of(5), 2), Some(place.streams.host(5)));
-    assert_eq!(to_pad(of(5), 1), None);
-    assert_eq!(to_pad(both, 9), Some(place.streams.host(2)));
-    assert_eq!(to_pad(of(1), 9), None);
+    let [two, five] = [2, 5].map(|handle| place.streams.host(handle));
+    let mut to_pad = |streams| {
+        let waits = place.filled_to(streams);
+        let found = place.stream_to_pad(core::iter::once(&waits));
+        for number in 0..place.streams.count_of_host() {
+            let stream = place.streams.host(number);
+            place.streams.of_mut(stream).pad_to(Reach::default());
+        }
+        found
+    };
+    assert_eq!(
+        [of(5), both, of(1)].map(&mut to_pad),
+        [Some(five), Some(two), None]
+    );
 }
 
 /// Shares are those of the last pages, and stream by stream moves take the superblocks that they fill beyond their own.
