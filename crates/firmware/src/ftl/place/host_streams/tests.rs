@@ -138,6 +138,45 @@ fn formula_streams_that_rest_have_one_superblock_together() {
     assert!(apart + 2 >= until.len() - 1, "{until:?}");
 }
 
+/// Each stream of the host is filled and programmed for itself, so a flush waits for all and a write with FUA for the streams that it names.
+#[test]
+fn sequence_each_of_several_streams_reaches_as_far_as_it_was_filled() {
+    let mut drive = fdp(40);
+    for (i, handle) in [0, 5, 2].into_iter().enumerate() {
+        write(&mut drive, i as u64, handle);
+    }
+    let place = &mut drive.lower.store.place;
+    let reach = |superwordline, dies| Reach {
+        superwordline,
+        dies,
+    };
+    let of = |handle| HostStreamSet::of(handle);
+    let (filled, programmed) = (place.filled_to(HostStreamSet::ALL), place.programmed_to());
+    assert_eq!([0, 5, 2].map(|h| filled.0[h]), [reach(1, 2); 3]);
+    assert_eq!([0, 5, 2].map(|h| programmed.0[h]), [reach(1, 0); 3]);
+    assert_eq!((filled.0[1], programmed.0[1]), (reach(0, 2), reach(0, 2)));
+    assert!(!programmed.cover(&filled) && filled.cover(&programmed));
+    assert!(!programmed.cover(&place.filled_to(of(5))));
+    assert!(programmed.cover(&place.filled_to(of(1))));
+    // Of the streams that somebody waits for, those are padded that hold data.
+    let mut both = of(5);
+    both.join(of(2));
+    let [two, five] = [2, 5].map(|handle| place.streams.host(handle));
+    let mut to_pad = |streams| {
+        let waits = place.filled_to(streams);
+        let found = place.stream_to_pad(core::iter::once(&waits));
+        for number in 0..place.streams.count_of_host() {
+            let stream = place.streams.host(number);
+            place.streams.of_mut(stream).pad_to(Reach::default());
+        }
+        found
+    };
+    assert_eq!(
+        [of(5), both, of(1)].map(&mut to_pad),
+        [Some(five), Some(two), None]
+    );
+}
+
 /// Shares are those of the last pages, and stream by stream moves take the superblocks that they fill beyond their own.
 #[test]
 fn formula_moves_take_superblocks_stream_by_stream() {
