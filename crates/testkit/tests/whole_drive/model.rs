@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
-use firstread_core::params::{Axis, Need, ParamKind, Role, Scheme};
+use firstread_core::params::{Axis, Need, ParamKind, Role, Scheme, Values};
 use firstread_core::{CellMode, HostOp, Ns, Stream, SuperblockId};
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::tables::DriveTables;
@@ -72,13 +72,38 @@ fn soon_refreshed(scheme: &Scheme, stream: Stream) -> Vec<String> {
     params.filter_map(|param| set(param.key)).collect()
 }
 
+/// A scheme of axis `stream` with three streams, as far as there is room for so many superblocks more, and how many they take.
+fn few_streams(seed: u64, room: u64) -> (Vec<String>, u64) {
+    let axis = AXES.iter().find(|axis| axis.name == "stream");
+    let (scheme, words) = drawn(axis.expect("an axis"), seed);
+    let of_one = (vec!["schemes.stream=one".into()], 0);
+    let three = scheme
+        .params
+        .iter()
+        .filter(|p| matches!(p.kind, ParamKind::Number { .. }));
+    let keys: Vec<&str> = three.map(|p| p.key).collect();
+    let values = scheme.params.iter().map(|p| match p.kind {
+        ParamKind::Number { .. } => 3,
+        _ => i64::from(words.iter().any(|word| word.ends_with("=true"))),
+    });
+    let values: Vec<i64> = values.collect();
+    let takes = Values::new(scheme, &values).own_streams() as u64;
+    if takes >= room {
+        return of_one;
+    }
+    let mut set = vec![format!("schemes.stream={}", scheme.name)];
+    set.extend(keys.iter().map(|key| format!("stream.{key}=3")));
+    set.extend(words);
+    (set, takes)
+}
+
 fn swarm(seed: u64) -> Swarm {
     let s = Stream::new(seed).named("swarm");
     let (mut schemes, mut set) = (Vec::new(), Vec::new());
     let (mut has_parity, mut whole_die, mut changes_modes) = (false, false, false);
     let mut own_streams = 0;
     let mut has_areas = false;
-    for axis in AXES {
+    for axis in AXES.iter().filter(|axis| axis.name != "stream") {
         let (scheme, words) = drawn(axis, seed);
         has_parity |= scheme.requires(Need::StripeParity);
         whole_die |= scheme.requires(Need::WholeDie);
@@ -153,6 +178,10 @@ fn swarm(seed: u64) -> Swarm {
     // A map that is not in memory as a whole takes two superblocks, and a stream of its own one more.
     let map_cached = on(25, 30);
     let kept = own_streams + if map_cached { 6 } else { 3 };
+    let (stream, of_streams) = few_streams(seed, blocks - kept - in_modes - 1);
+    let kept = kept + of_streams;
+    schemes.push(stream[0].replacen("schemes.", "", 1));
+    set.extend(stream);
     // The host has one superblock at least.
     let spare = spare.min(blocks - kept - in_modes - 1);
     let capacity = (blocks - kept - in_modes - spare) * superblock;
