@@ -48,12 +48,12 @@ fn smoke_every_drive_runs_every_scheme() {
                 let what = format!("{name}, {} = {}", axis.name, scheme.name);
                 let set = format!("schemes.{}={}", axis.name, scheme.name);
                 let mut set = vec![set];
-                // Soft senses are for codes with a soft decoder; parity takes space that not every
+                // Soft senses are for codes with a soft decoder; parity and streams take space that not every
                 // drive can spare.
                 if scheme.requires(Need::SoftDecoder) {
                     set.push("ecc.code=ldpc-1k".into());
                 }
-                if scheme.requires(Need::StripeParity) {
+                if scheme.requires(Need::StripeParity) || axis.name == "stream" {
                     set.push(format!("capacity={} MiB", capacity_mib / 2));
                 }
                 // Cells without voltages are for reads that walk the factory's table, and for nothing after it.
