@@ -317,4 +317,24 @@ mod tests {
             );
         }
     }
+
+    /// A scheme whose streams are as many as a number of it says has that number less what every drive has, and a second set if a
+    /// flag says so.
+    #[test]
+    fn formula_streams_by_a_number_of_the_scheme() {
+        let scheme = scheme(&[
+            Need::OwnStreamsBeyond("spread", 2),
+            Need::OwnStreamsBeyondIf("spread", 1, "shy"),
+        ]);
+        assert_eq!(scheme.own_streams(), 62 + 63, "at most");
+        for (values, streams) in [
+            ([8, 0, 1, 0], 6),
+            ([8, 0, 1, 1], 6 + 7),
+            ([2, 0, 1, 0], 0),
+            ([1, 0, 1, 1], 0),
+        ] {
+            let own = Values::new(&scheme, &values).own_streams();
+            assert_eq!(own, streams, "{values:?}");
+        }
+    }
 }

@@ -653,7 +653,7 @@ record! {
         mode: "cell mode of the superblock, in bits a cell",
         filled ["slots"]: "slots filled of each page type",
         dies_done ["dies"]: "dies that have programmed their part",
-        number: "number in the order in which the superwordlines of the stream, or of all streams of the host, were begun",
+        number: "number in the order in which the superwordlines of the stream were begun",
         die_done: "for each die, whether it has programmed its part",
         in_use: "whether the superwordline is in use",
         buffers: "the first of its slot buffers",
@@ -665,7 +665,7 @@ record! {
         ring: "its superwordlines",
         filling: "the superwordline that is being filled",
         next: "the open superblock with its mode, and the wordline that is begun next",
-        begun: "number of the superwordline begun last",
+        begun: "superwordlines begun so far",
     } not {
         pads_to: "of commands that wait, which a power cut ends",
         layout: "of the configuration",

@@ -63,6 +63,18 @@ impl Placement {
         }
     }
 
+    /// Of `streams`, in the order of their numbers, the one with room in its superblock that is nearest to `number`.
+    pub(super) fn nearest_with_room(
+        &self,
+        streams: impl Iterator<Item = StreamId>,
+        number: u8,
+    ) -> Option<StreamId> {
+        let numbered = (0u8..).zip(streams);
+        let with_room = numbered.filter(|(_, stream)| self.streams.of(*stream).slots_left() > 0);
+        let nearest = with_room.min_by_key(|(other, _)| other.abs_diff(number));
+        nearest.map(|(_, stream)| stream)
+    }
+
     /// How the version at `ppa` lies.
     fn lay(&self, ppa: Ppa, shared: &Shared) -> Lay {
         let info = shared.blocks.info(ppa.block());
@@ -169,14 +181,16 @@ impl Openings {
 
 /// Superblocks of the host's writes within which openings are looked at. Several streams may open superblocks one after another, so the moves
 /// for them have to begin early. With one superblock in place of eight the longest write under Pareto's law took 3 to 4 times as long,
-/// at equal write amplification; with sixteen that rises by 2 % and no write is faster (`docs/firmware/streams.md`).
+/// at equal write amplification. With sixteen it took 11 % less to 2 % more, and write amplification rose by 1 to 2 %
+/// (`docs/firmware/streams.md`).
 const LOOKS_AHEAD: u64 = 8;
 
-/// Part of a superblock that is left to a stream of moves which is nearly full.
-const NEARLY_FULL: i64 = 4;
-
-/// Superblocks to spare for each of those, beyond the first: what is cleaned early holds less garbage.
+/// Superblocks that a drive has to spare for each superblock of [`LOOKS_AHEAD`], where the host has fewer streams: what is cleaned early
+/// holds less garbage.
 const SPARE_A_SUPERBLOCK: u64 = 4;
+
+/// A stream of moves is nearly full if less than one of so many parts of its superblock is left.
+const NEARLY_FULL: i64 = 4;
 
 /// Openings that are looked at, at most.
 const MOST_OPENINGS: usize = 32;

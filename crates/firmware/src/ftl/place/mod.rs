@@ -429,10 +429,7 @@ impl Placement {
         {
             return None;
         }
-        let numbered = (0u8..).zip(self.streams.numbered_of_moves());
-        let with_room = numbered.filter(|(_, stream)| self.has_room(*stream));
-        let nearest = with_room.min_by_key(|(other, _)| other.abs_diff(number));
-        nearest.map(|(_, stream)| stream)
+        self.nearest_with_room(self.streams.numbered_of_moves(), number)
     }
 
     /// Whether the superblock of `stream` has a slot left.

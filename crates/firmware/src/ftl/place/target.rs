@@ -241,11 +241,13 @@ impl Placement {
             (Writer::Host, Why::Host { has_merged, .. }) => {
                 match self.take_for_host(now, stream, has_merged, wish, shared) {
                     Ok(slot) => Ok((stream, slot)),
-                    Err(TakeError::Wait(Wait::Superblock) | TakeError::Never(Status::NoSpace))
-                        if self.goes_to_neighbour() && self.has_neighbour(stream) =>
-                    {
-                        self.take_of_neighbour(stream, wish)
-                    }
+                    Err(
+                        refusal @ (TakeError::Wait(Wait::Superblock)
+                        | TakeError::Never(Status::NoSpace)),
+                    ) => match self.neighbour(stream) {
+                        Some(neighbour) => self.take_of_neighbour(neighbour, wish),
+                        None => Err(refusal),
+                    },
                     Err(refusal) => Err(refusal),
                 }
             }
@@ -254,33 +256,30 @@ impl Placement {
         }
     }
 
-    /// Whether a page goes to a stream of the host that has room, where its own one lacks a superblock.
-    fn goes_to_neighbour(&self) -> bool {
-        self.chooses_streams() && self.host_streams.goes_to_neighbour()
-    }
-
-    /// Whether another stream of the host than `own` has room.
-    fn has_neighbour(&self, own: StreamId) -> bool {
-        let mut others = self.streams.of_host().filter(|stream| *stream != own);
-        others.any(|stream| self.streams.of(stream).slots_left() > 0)
-    }
-
-    /// A slot of the stream of the host that is nearest to `own` and has room, for a page that the host writes.
+    /// The stream of the host that a page of stream `own` of the host goes to, where `own` lacks a superblock: the nearest one with room,
+    /// if the scheme lets the page.
     #[cold]
-    fn take_of_neighbour(&mut self, own: StreamId, wish: Option<Wish>) -> Result<Taken, TakeError> {
-        let with_number = |stream: StreamId| (self.streams.row(stream).number(), stream);
-        let number = |stream| match with_number(stream).0 {
-            Some(OpenedFor::Host(number)) => number,
-            _ => 0,
-        };
-        let others = self.streams.of_host().filter(|stream| *stream != own);
-        let with_room = others.filter(|stream| self.streams.of(*stream).slots_left() > 0);
-        let nearest = with_room.min_by_key(|stream| number(*stream).abs_diff(number(own)));
-        let stream = nearest.ok_or(TakeError::Wait(Wait::Superblock))?;
-        let slot = self.streams.allocate(stream, wish);
+    fn neighbour(&self, own: StreamId) -> Option<StreamId> {
+        let may = self.chooses_streams() && self.host_streams.goes_to_neighbour();
+        match self.streams.row(own).number() {
+            Some(OpenedFor::Host(number)) if may => {
+                self.nearest_with_room(self.streams.of_host(), number)
+            }
+            _ => None,
+        }
+    }
+
+    /// A slot of stream `neighbour` of the host, which has room.
+    #[cold]
+    fn take_of_neighbour(
+        &mut self,
+        neighbour: StreamId,
+        wish: Option<Wish>,
+    ) -> Result<Taken, TakeError> {
+        let slot = self.streams.allocate(neighbour, wish);
         let slot = slot.map_err(|_| TakeError::Wait(Wait::Buffer))?;
         self.relocation.host_waits.set(Wait::Superblock, false);
-        Ok((stream, slot))
+        Ok((neighbour, slot))
     }
 
     /// A page has been given the slot `taken` of `choice`. That it was `refused` a slot of a declared region is counted

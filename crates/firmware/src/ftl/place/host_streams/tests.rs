@@ -177,6 +177,30 @@ fn sequence_each_of_several_streams_reaches_as_far_as_it_was_filled() {
     );
 }
 
+/// A stream that had one of 64 of the last pages still opens a superblock of its own, and one that had fewer rests.
+#[test]
+fn formula_a_stream_with_few_of_the_last_pages_rests() {
+    for (few, opens) in [(10, true), (9, false)] {
+        let mut drive = fdp(40);
+        for i in 0..u64::from(SLOTS) - 4 {
+            write(&mut drive, i % 64, 5);
+        }
+        let place = &mut drive.lower.store.place;
+        let share = &mut place.shares.of_host;
+        (share.pages, share.all) = ([0; 16], 640);
+        (share.pages[3], share.pages[5]) = (640 - few, few);
+        let openings = place.openings();
+        // Four slots are left to it.
+        let own = 4 * 640 / few;
+        assert_eq!(
+            openings.until().contains(&own),
+            opens,
+            "{few}: {:?}",
+            openings.until()
+        );
+    }
+}
+
 /// Shares are those of the last pages, and stream by stream moves take the superblocks that they fill beyond their own.
 #[test]
 fn formula_moves_take_superblocks_stream_by_stream() {
