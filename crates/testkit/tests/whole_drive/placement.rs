@@ -96,3 +96,33 @@ fn golden_errors_of_handles_that_the_drive_does_not_have() {
          sets how many"
     );
 }
+
+/// Persistent isolation: what cleaning moves to the stream of a handle lay in superblocks of this handle, but for the few pages that find no
+/// free superblock.
+#[test]
+fn sequence_moved_data_stay_with_their_handle_where_isolation_is_persistent() {
+    let own = [
+        "geometry.blocks_per_plane=64",
+        "capacity=560 MiB",
+        "schemes.gc_victim=greedy",
+        "schemes.stream=fdp",
+        "stream.handles=4",
+        "stream.persistent=true",
+    ];
+    let job = "[w]\nrw=randwrite\nbs=16k\niodepth=32\nnorandommap\nfdp=1\nplid_select=random\n\
+        random_distribution=zipf:1.1\nio_size=3g\n";
+    let stats = run(&own, job).unwrap();
+    let c = &stats.counters;
+    for handle in 1..4 {
+        let (host, moves) = (OpenedFor::Host(handle), OpenedFor::Moves(handle));
+        let out = |of| c.slots_moved_out_of_stream[stream_bin(of)];
+        let moved_in = c.slots_into_stream[stream_bin(moves)];
+        assert!(moved_in > 1_000, "handle {handle}: {moved_in} moved");
+        let apart = moved_in.abs_diff(out(host) + out(moves));
+        println!("handle {handle}: {moved_in} moved, {apart} elsewhere");
+        assert!(
+            100 * apart < moved_in,
+            "handle {handle}: {apart} of {moved_in} elsewhere"
+        );
+    }
+}
