@@ -102,7 +102,8 @@ impl<M: Arena> Firmware<M> {
         let declared = schemes.area.region().map(|region| region.first);
         let regions = Regions::new(blocks, declared);
         let promotes = schemes.page_type.sees_reads();
-        let by_area = (
+        let by_place = (
+            schemes.cell_mode,
             schemes.area,
             schemes.wear,
             schemes.page_type,
@@ -118,7 +119,7 @@ impl<M: Arena> Firmware<M> {
             relocate: Relocate::new(
                 &config,
                 schemes.gc_victim,
-                schemes.cell_mode,
+                &by_place.0,
                 schemes.refresh,
                 declared.is_some(),
                 promotes,
@@ -130,7 +131,7 @@ impl<M: Arena> Firmware<M> {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
-                    place: Placement::new(&config, map_pages, plan, by_area, &regions, buffers),
+                    place: Placement::new(&config, map_pages, plan, by_place, &regions, buffers),
                     read: Read::new(
                         config.mode,
                         schemes.read_levels,

@@ -10,6 +10,7 @@ use crate::ftl::{Inconsistency, RESERVE};
 use crate::log::Record;
 use crate::observe::{Future, RegionId, StreamBuffer, StreamId, SuperblockUse};
 use crate::policy::area::{AfterOverwrites, Areas};
+use crate::policy::cell_mode::CellModes;
 use crate::read::Learned;
 
 /// The superblocks of a drive in the steady state of overwrites alone, at a moment at which none is open and the host may
@@ -157,7 +158,8 @@ impl<M: Arena> Firmware<M> {
     /// Tells oracles what the host will read and write from now on. Schemes that are no oracles never ask.
     pub fn foretell(&mut self, mut future: Future) {
         let store = &mut self.lower.store;
-        self.relocate.foretell(&mut future, &store.shared.blocks);
+        let cell_mode = &mut store.place.cell_mode;
+        cell_mode.foresee(&mut future, &store.shared.blocks);
         future.forget_windows();
         store.place.look_at_regions(&store.shared);
         store.place.area.foresee(&future);

@@ -52,6 +52,7 @@ use crate::observe::{
     SuperblockUse,
 };
 use crate::policy::area::{AnyArea, Areas};
+use crate::policy::cell_mode::AnyCellMode;
 use crate::policy::page_type::AnyPageType;
 pub(crate) use crate::policy::page_type::Wish;
 use crate::policy::stream::{AnyHostStreams, HostStreams};
@@ -183,7 +184,16 @@ impl Programs {
     }
 }
 
-/// Placement: free space, write buffers, and the schemes of axes `area` and `wear`.
+/// The schemes by which placement places: of axes `cell_mode`, `area`, `wear`, `page_type` and `stream`.
+pub(crate) type PlacementSchemes = (
+    AnyCellMode,
+    AnyArea,
+    AnyWear,
+    AnyPageType,
+    AnyHostStreams,
+);
+
+/// Placement: free space, write buffers, and the schemes of [`PlacementSchemes`].
 #[derive(Clone, Debug)]
 pub(crate) struct Placement {
     pub(crate) space: Space,
@@ -191,6 +201,7 @@ pub(crate) struct Placement {
     streams: Streams,
     rewrites: RewriteQueue,
     bad: BadBlocks,
+    pub(crate) cell_mode: AnyCellMode,
     pub(crate) area: AnyArea,
     region: RegionState,
     older: OlderVersions,
@@ -215,7 +226,7 @@ impl Placement {
         config: &Config,
         map_pages: u32,
         plan: StreamPlan,
-        (area, wear, page_type, host_streams): (AnyArea, AnyWear, AnyPageType, AnyHostStreams),
+        (cell_mode, area, wear, page_type, host_streams): PlacementSchemes,
         regions: &Regions,
         first: Buf,
     ) -> Placement {
@@ -235,6 +246,7 @@ impl Placement {
             streams: Streams::new(plan, page_type, first),
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
+            cell_mode,
             area,
             region: RegionState::new(plan.slot_buffers() * u32::from(regions.are_many()), first),
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),

@@ -3,7 +3,7 @@
 //! of the read, so nothing is read again and nothing waits. A copy that finds no slot is refused, counted and
 //! forgotten. A superblock that was read as often as axis `refresh` lets it is emptied.
 
-use firstread_core::{Arena, Buf, Lpn, Ns, SuperblockId, Wait};
+use firstread_core::{Arena, Buf, CellMode, Lpn, Ns, SuperblockId, Wait};
 
 use super::{ASKED, Relocate};
 use crate::ftl::place::{Evacuation, Item, TakeError, Why};
@@ -114,7 +114,8 @@ impl Relocate {
             let migrates = lower.store.place.area.after_read(region, &read);
             let budget = &mut lower.store.shared.counters.migrations_over_budget;
             *budget += u64::from(migrates == Some(false));
-            let Some(to) = self.wants_copy(&read, is_own, migrates == Some(true)) else {
+            let promoted = lower.store.place.cell_mode.after_read(&read);
+            let Some(to) = self.wants_copy(&read, promoted, is_own, migrates == Some(true)) else {
                 if is_own && lower.store.place.sees_reads() {
                     self.move_to_faster_page(lpn, &read, lower);
                 }
@@ -171,12 +172,18 @@ impl Relocate {
         }
     }
 
-    /// The stream into which a page that was read is to be copied, if any. `is_own`: the page lies in the drive's own
+    /// The stream into which a page that was read is to be copied, if any. `promoted`: the mode in which axis `cell_mode` wants it. `is_own`: the page lies in the drive's own
     /// mode. A promotion goes before a migration into another region, and a migration before a refresh.
-    fn wants_copy(&mut self, read: &PageRead, is_own: bool, migrates: bool) -> Option<StreamUse> {
+    fn wants_copy(
+        &mut self,
+        read: &PageRead,
+        promoted: Option<CellMode>,
+        is_own: bool,
+        migrates: bool,
+    ) -> Option<StreamUse> {
         // Both schemes are asked, even if the answer of one decides: each is to see every read.
         let refreshes = is_own && self.refresh.rewrites(read);
-        let promoted = self.cell_mode.after_read(read).map(StreamUse::Promoted);
+        let promoted = promoted.map(StreamUse::Promoted);
         let migrated = || (is_own && migrates).then_some(StreamUse::Region(RegionId::DECLARED));
         promoted
             .or_else(migrated)

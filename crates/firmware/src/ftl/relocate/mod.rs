@@ -41,7 +41,7 @@ use crate::config::Config;
 use crate::format::record;
 use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Future, ModeSet, Owner, RegionId, SuperblockTable, SuperblockUse};
+use crate::observe::{ModeSet, Owner, RegionId, SuperblockTable, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::policy::refresh::{AnyRefresh, MostSenses, Refresh};
@@ -103,7 +103,6 @@ pub(crate) struct Relocate {
     /// Blocked writes and trims may be able to continue.
     unblocks_writes: bool,
     gc: Gc,
-    cell_mode: AnyCellMode,
     refresh: AnyRefresh,
     /// Whether a scheme may want to copy what the host has read, and whether one of axis `cell_mode`, `refresh` or
     /// `page_type` may.
@@ -127,7 +126,7 @@ impl Relocate {
     pub(crate) fn new(
         config: &Config,
         victim: AnyGcVictim,
-        cell_mode: AnyCellMode,
+        cell_mode: &AnyCellMode,
         refresh: AnyRefresh,
         has_regions: bool,
         promotes: bool,
@@ -156,19 +155,13 @@ impl Relocate {
             left_behind: LeftBehind::default(),
             refresh,
             keep_slots: config.capacity_slots + kept,
-            limits: Limits::new(config, &cell_mode),
-            cell_mode,
+            limits: Limits::new(config, cell_mode),
         }
     }
 
     /// Maximum number of moves that hold a job.
     pub(crate) fn window(geometry: &Geometry) -> u32 {
         u32::from(geometry.dies().clamp(4, MAX_MOVES))
-    }
-
-    /// A load begins of which `future` tells, on a drive with superblocks `blocks`.
-    pub(crate) fn foretell(&mut self, future: &mut Future, blocks: &SuperblockTable) {
-        self.cell_mode.foresee(future, blocks);
     }
 
     /// The scheme of axis `gc_victim`.
@@ -350,7 +343,6 @@ record! {
         again: "every restart wakes relocation",
         lacks_headroom: "of one turn",
         unblocks_writes: "of one turn",
-        cell_mode: "the scheme learns anew which pages are hot; data stay where they are",
         copies: "of the schemes",
         sees_every_read: "of the schemes",
         refresh: "the scheme counts anew what the superblocks' records do not count",

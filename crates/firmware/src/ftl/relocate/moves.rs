@@ -261,10 +261,11 @@ impl Relocate {
             return None;
         }
         let Shared { heat, future, .. } = &store.shared;
+        let cell_mode = &store.place.cell_mode;
         let (heat, future) = (heat.of(lpn), future.of(lpn));
         let stays = match owner {
-            Owner::Refresh => self.cell_mode.stays_refreshed(mode, heat, future),
-            _ => self.cell_mode.stays(mode, heat, future),
+            Owner::Refresh => cell_mode.stays_refreshed(mode, heat, future),
+            _ => cell_mode.stays(mode, heat, future),
         };
         stays.then_some(mode)
     }

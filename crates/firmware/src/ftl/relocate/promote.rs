@@ -81,7 +81,7 @@ impl Relocate {
             refused_for_room: refused(CopyRefused::OverProvisioning)
                 + refused(CopyRefused::Capacity),
         };
-        match self.cell_mode.gives_back(&state) {
+        match lower.store.place.cell_mode.gives_back(&state) {
             Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
             Some(GiveBack::Now(block) | GiveBack::UnlessOneStays(block)) => {
                 self.give_back(now, block, lower, ports);
@@ -236,7 +236,7 @@ impl Relocate {
         if !self.over_provisioning_allows(to, place, shared) {
             return Err(CopyRefused::OverProvisioning);
         }
-        if !self.cell_mode.may_convert(to, &shared.blocks) {
+        if !place.cell_mode.may_convert(to, &shared.blocks) {
             return Err(CopyRefused::Capacity);
         }
         let may = match is_free {
