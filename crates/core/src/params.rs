@@ -102,6 +102,9 @@ pub enum Need {
     Voltages,
     /// Superblocks can be erased into other cell modes, with read levels of their own.
     CellModes,
+    /// Of these other modes SLC alone: in it superblocks that the host writes to, and further ones for pages that were promoted if the
+    /// choice `promote` of the scheme is not its first value.
+    SlcAlone,
     /// One more superblock that is open: for a write stream of the scheme in the drive's own cell mode. Named once for
     /// each stream.
     OwnStream,

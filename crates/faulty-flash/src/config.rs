@@ -24,6 +24,8 @@ const KEPT: u64 = 3;
 const KEPT_WITH_MAP: u64 = 4;
 /// Superblocks of QLC for those in SLC and TLC mode: one open and one free of each.
 const KEPT_IN_MODES: u64 = 2;
+/// Superblocks of a pool that the host writes to: one open and one free for its writes, and as many for promoted pages.
+const KEPT_IN_POOL: u64 = 4;
 
 /// A drive: its geometry, its schemes and how it is set up. Small drives find more: a drive of few slots reaches the end
 /// of its superblocks, of its buffers and of its spare within a few thousand commands.
@@ -143,6 +145,8 @@ pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64)
         sensing: SensingTable::NOTHING,
         correctable_bits: 72,
         read_time: read_time(mode),
+        program: CellMode::ALL.map(|mode| Ns(100_000 * u64::from(mode.bits() * mode.bits()))),
+        cycle_damage: firstread_core::CycleDamage::ALIKE,
         temperature_c: 25,
         seed,
     }
@@ -249,7 +253,12 @@ impl DriveConfig {
         if changes_modes && self.mode != CellMode::Qlc {
             return Err(ConfigError::NoModes(self.schemes.clone()));
         }
-        let kept = kept + u64::from(changes_modes) * KEPT_IN_MODES + self.schemes.own_streams();
+        let of_modes = match (changes_modes, self.schemes.requires(Need::SlcAlone)) {
+            (false, _) => 0,
+            (true, false) => KEPT_IN_MODES,
+            (true, true) => KEPT_IN_POOL,
+        };
+        let kept = kept + of_modes + self.schemes.own_streams();
         let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * per_block;
         if self.capacity_slots == 0 || self.capacity_slots > most {
             return Err(ConfigError::Capacity {
@@ -329,7 +338,8 @@ impl DriveConfig {
             read_cache_slots: self.read_cache_slots,
             write_cache: self.write_cache,
             map_cache_pages: self.map_cache_pages,
-            heat: self.schemes.requires(Need::Heat).then(|| self.heat()),
+            heat: (self.schemes.requires(Need::Heat) || self.schemes.requires(Need::SlcAlone))
+                .then(|| self.heat()),
         }
     }
 

@@ -145,6 +145,9 @@ impl<M: Arena> Firmware<M> {
             },
         };
         let FlashStore { place, shared, .. } = &mut firmware.lower.store;
+        shared
+            .blocks
+            .clean_apart(place.pool_mode().into_iter().collect());
         place.space.pools.assign(&mut shared.blocks);
         firmware
     }
@@ -157,6 +160,7 @@ impl<M: Arena> Firmware<M> {
         command: HostCommand,
         ports: &mut P,
     ) {
+        self.lower.store.place.pool.host_asks(now);
         self.submitted(now, command, ports);
     }
 
@@ -177,6 +181,10 @@ impl<M: Arena> Firmware<M> {
 
     /// Handles timers that have expired.
     pub fn poll<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        if self.lower.store.place.pool.due() <= now {
+            self.relocate.wake();
+            self.lower.store.place.pool.look_at_host(now);
+        }
         if self.relocate.wakes() {
             self.advance_all(now, ports);
         }
@@ -189,7 +197,8 @@ impl<M: Arena> Firmware<M> {
         if self.relocate.wakes() {
             Ns::ZERO
         } else {
-            self.lower.store.read.next_probe()
+            let probe = self.lower.store.read.next_probe();
+            probe.min(self.lower.store.place.pool.due())
         }
     }
 

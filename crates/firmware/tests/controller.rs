@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
-    Accounting, Buf, CellMode, CommandId, FlashEvent, FlashKind, FlashOp, Geometry, HostCommand,
-    HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, StripeOrder, Tag,
+    Accounting, Buf, CellMode, CommandId, CycleDamage, FlashEvent, FlashKind, FlashOp, Geometry,
+    HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, StripeOrder,
+    Tag,
 };
 use firstread_firmware::log::Record;
 use firstread_firmware::{ChangeTimes, Config, Firmware, Schemes, Setup, Turns, WriteCache};
@@ -188,6 +189,8 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         sensing: SensingTable::NOTHING,
         correctable_bits: 72,
         read_time: firstread_firmware::policy::ReadTime::default(),
+        program: [Ns(1_000_000); 4],
+        cycle_damage: CycleDamage::ALIKE,
         temperature_c: 25,
         seed: 1,
         other_modes: Box::default(),

@@ -134,6 +134,7 @@ const fn in_words(owner: Owner) -> &'static str {
         Owner::Rewrite => "after failed programs or power cuts",
         Owner::Migration => "into the low wearing area after reads",
         Owner::MakeRoom => "out of the low wearing area",
+        Owner::Destage => "out of the SLC pool",
     }
 }
 

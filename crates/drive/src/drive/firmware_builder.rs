@@ -58,6 +58,8 @@ impl FirmwareBuilder {
             sensing: sensing(profile, profile.mode, code)?,
             correctable_bits: tables::strength(code).capability_bits,
             read_time: read_time(profile, profile.mode, code),
+            program: profile.change_times().program,
+            cycle_damage: profile.cycle_damage(),
             temperature_c: libm::ceil(hottest_c) as i16,
             seed,
             other_modes: other_modes(profile, tables.others, code)?,

@@ -73,6 +73,7 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         | Need::Voltages
         | Need::SafeSenses
         | Need::Heat
+        | Need::SlcAlone
         | Need::OwnStream
         | Need::OwnStreamIf(_)
         | Need::OwnStreamsBeyond(..)
@@ -810,6 +811,7 @@ mod tests {
             .map(|axis| {
                 let of = |scheme: &Scheme| {
                     scheme.own_streams() + 2 * usize::from(scheme.requires(Need::CellModes))
+                        - usize::from(scheme.requires(Need::SlcAlone))
                 };
                 axis.schemes.iter().map(of).max().unwrap_or(0)
             });

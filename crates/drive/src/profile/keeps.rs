@@ -4,6 +4,7 @@
 //! `cell_mode.keep` leaves over-provisioning. Each fits a drive by itself, and together they may leave a scheme nothing.
 
 use firstread_core::CellMode;
+use firstread_core::params::Need;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, RESERVE};
 
 use super::streams;
@@ -17,10 +18,16 @@ struct Cost {
     kept: String,
 }
 
-/// Slots of superblocks that are kept for data in other modes: an open one and a free one for each mode.
+/// Slots of superblocks that are kept for data in other modes: an open one and a free one for each mode. Of a pool that the host writes
+/// to they count as they would in the drive's own mode, as the firmware counts them.
 pub(super) fn promoted_slots(drive: &DriveProfile) -> u64 {
     let modes = drive.scheme("cell_mode").map_or(&[][..], streams::modes);
-    let slots = |mode: &CellMode| u64::from(drive.geometry.slots_per_superblock(*mode));
+    let is_pool = |choice: &crate::profile::SchemeChoice| choice.scheme.requires(Need::SlcAlone);
+    let counts_whole = drive.scheme("cell_mode").is_some_and(is_pool);
+    let slots = |mode: &CellMode| {
+        let mode = if counts_whole { drive.mode } else { *mode };
+        u64::from(drive.geometry.slots_per_superblock(mode))
+    };
     2 * modes.iter().map(slots).sum::<u64>()
 }
 

@@ -7,11 +7,17 @@ use firstread_firmware::ftl::MOST_STREAMS;
 use crate::profile::DriveProfile;
 use crate::profile::schemes::SchemeChoice;
 
-/// The cell modes for which the scheme of `choice` has a stream each, whose superblocks have this mode.
+/// The cell modes of the streams of the scheme of `choice` whose superblocks have another mode than the drive's own.
 pub(super) fn modes(choice: &SchemeChoice) -> &'static [CellMode] {
-    match choice.scheme.requires(Need::CellModes) {
-        true => &[CellMode::Slc, CellMode::Tlc],
-        false => &[],
+    let promotes = choice.values().find("promote").unwrap_or(0) > 0;
+    match (
+        choice.scheme.requires(Need::CellModes),
+        choice.scheme.requires(Need::SlcAlone),
+    ) {
+        (false, _) => &[],
+        (true, false) => &[CellMode::Slc, CellMode::Tlc],
+        (true, true) if promotes => &[CellMode::Slc, CellMode::Slc],
+        (true, true) => &[CellMode::Slc],
     }
 }
 

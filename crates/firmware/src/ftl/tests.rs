@@ -141,6 +141,8 @@ pub(crate) fn setup(mode: CellMode, geometry: Geometry, capacity: u64) -> Setup 
         sensing: SensingTable::NOTHING,
         correctable_bits: 72,
         read_time: crate::policy::ReadTime::default(),
+        program: CellMode::ALL.map(|mode| Ns(100_000 * u64::from(mode.bits() * mode.bits()))),
+        cycle_damage: firstread_core::CycleDamage::ALIKE,
         temperature_c: 25,
         seed: 1,
         other_modes: others.collect(),

@@ -14,6 +14,7 @@ use firstread_core::{Geometry, SuperblockId};
 
 use super::groups::{Groups, Held};
 use super::superblock::{SuperblockInfo, SuperblockUse};
+use super::who::ModeSet;
 
 /// How full a superblock is: ordered by the share of its slots that are valid.
 #[derive(Clone, Copy, Debug)]
@@ -97,11 +98,13 @@ pub(crate) struct AtRest {
     /// How full the superblock at each place is, and then the least of each group, level after level.
     all: Groups<Filled>,
     map: Groups<Filled>,
+    /// Modes whose superblocks no search finds, because they are cleaned apart.
+    apart: ModeSet,
 }
 
 impl AtRest {
-    /// Of the superblocks with the numbers `numbers`. None has a place before the order is made.
-    pub(super) fn new(numbers: &Range<u32>) -> AtRest {
+    /// Of the superblocks with the numbers `numbers`, but those in the modes `apart`. None has a place before the order is made.
+    pub(super) fn new(numbers: &Range<u32>, apart: ModeSet) -> AtRest {
         let superblocks = numbers.len();
         let places = 2 * superblocks.max(1);
         AtRest {
@@ -115,6 +118,7 @@ impl AtRest {
             end: places,
             all: Groups::new(places),
             map: Groups::new(places),
+            apart,
         }
     }
 
@@ -138,7 +142,8 @@ impl AtRest {
             self.map.set(place, Filled::NONE);
             self.put(block, info.opened);
         }
-        let is_at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
+        let is_found = !self.apart.has(info.mode);
+        let is_at_rest = info.usage == SuperblockUse::Full && !info.evacuating && is_found;
         let filled = match is_at_rest {
             true => Filled::of(info, geometry),
             false => Filled::NONE,
@@ -184,6 +189,11 @@ impl AtRest {
         let places = self.at.iter().zip(&self.opened).zip(held);
         let at_rest = places.filter(|(_, (all, _))| **all != Filled::NONE);
         at_rest.map(|((at, opened), (all, map))| (*at, *opened, *all, *map))
+    }
+
+    /// Modes whose superblocks are cleaned apart.
+    pub(crate) fn apart(&self) -> ModeSet {
+        self.apart
     }
 
     /// Sequence number of the superblock that was opened last.

@@ -276,6 +276,13 @@ counters! {
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into
         /// one of the same mode.
         slots_demoted: Slots,
+        /// Slots that the host wrote into the pool of another cell mode that axis `cell_mode` lets it write to.
+        slots_written_to_pool: Slots,
+        /// Slots that the host was to write there and that went to the drive's own mode, by reason, in the order of
+        /// [`CopyRefused::ALL`].
+        pool_bypassed[CopyRefused::COUNT]: Slots,
+        /// Superblocks of that pool that were emptied into the drive's own mode for room in it.
+        superblocks_destaged: Superblocks,
         /// Slots written into a region that axis `area` declares, by the way of entry, in the order of `Entry::ALL`.
         slots_entered[ENTRY_WAYS]: Slots,
         /// Slots that belong in a region that axis `area` declares and were not written there, by reason, in the order of

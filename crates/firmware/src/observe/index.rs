@@ -12,6 +12,7 @@ use firstread_core::Geometry;
 use super::at_rest::AtRest;
 use super::by_wear::ByWear;
 use super::superblock::SuperblockInfo;
+use super::who::ModeSet;
 
 /// The index of the superblocks of a region.
 #[derive(Clone, Debug)]
@@ -27,11 +28,11 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Of the superblocks with the numbers `numbers`, all of them changed.
-    pub(super) fn new(numbers: Range<u32>) -> Index {
+    /// Of the superblocks with the numbers `numbers`, all of them changed. Those in the modes `apart` are no victims.
+    pub(super) fn new(numbers: Range<u32>, apart: ModeSet) -> Index {
         let mut index = Index {
             first: numbers.start,
-            at_rest: AtRest::new(&numbers),
+            at_rest: AtRest::new(&numbers, apart),
             by_wear: ByWear::new(&numbers),
             changed: vec![0; numbers.len().div_ceil(64)].into(),
             to_keep: Box::default(),

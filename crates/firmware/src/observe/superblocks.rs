@@ -112,6 +112,8 @@ pub struct SuperblockTable {
     /// The mode that they started in.
     mode: CellMode,
     regions: Regions,
+    /// Modes whose superblocks are cleaned apart from others: garbage collection finds none of them.
+    apart: ModeSet,
     /// The least capacity and the most that was lost, since [`SuperblockTable::watch_capacity`].
     worst: PhysicalCapacity,
     /// An index for each region.
@@ -121,8 +123,8 @@ pub struct SuperblockTable {
 }
 
 /// An index for each region; an empty one where there is no region.
-fn indexes(regions: Regions) -> [Index; MOST_REGIONS] {
-    core::array::from_fn(|region| Index::new(regions.numbers(RegionId(region as u8))))
+fn indexes(regions: Regions, apart: ModeSet) -> [Index; MOST_REGIONS] {
+    core::array::from_fn(|region| Index::new(regions.numbers(RegionId(region as u8)), apart))
 }
 
 impl SuperblockTable {
@@ -152,7 +154,8 @@ impl SuperblockTable {
             mode,
             regions: Regions::new(blocks, None),
             worst: PhysicalCapacity::default(),
-            indexes: indexes(Regions::new(blocks, None)),
+            apart: ModeSet::default(),
+            indexes: indexes(Regions::new(blocks, None), ModeSet::default()),
             assembly: Assembly::new(0, 0),
         }
     }
@@ -217,7 +220,19 @@ impl SuperblockTable {
     /// Divides the superblocks into `regions`.
     pub fn divide(&mut self, regions: Regions) {
         self.regions = regions;
-        self.indexes = indexes(regions);
+        self.indexes = indexes(regions, self.apart);
+    }
+
+    /// Superblocks in the modes `apart` are cleaned apart from others.
+    pub(crate) fn clean_apart(&mut self, apart: ModeSet) {
+        self.apart = apart;
+        self.indexes = indexes(self.regions, apart);
+    }
+
+    /// Modes whose superblocks are cleaned apart.
+    #[inline]
+    pub(crate) fn apart(&self) -> ModeSet {
+        self.apart
     }
 
     /// After the records were loaded: all of them have changed.
@@ -438,6 +453,7 @@ record! {
     } not {
         mode: "of the configuration",
         regions: "of the schemes",
+        apart: "of the schemes",
         indexes: "made again from the records",
     }
 }

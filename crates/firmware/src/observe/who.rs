@@ -23,8 +23,8 @@ pub(crate) enum Writer {
     Host,
     /// Relocation, with data that it moves: the rest of the stream's superblock is headroom.
     Mover,
-    /// Whoever finds a slot, and nobody waits for one: copies of pages that the host has read, and all data of a region that a
-    /// scheme declares, the host's among them.
+    /// Whoever finds a slot, and nobody waits for one: copies of pages that the host has read, what the host writes to a pool of another
+    /// cell mode, and all data of a region that a scheme declares, the host's among them.
     Copy,
     /// The map cache, and relocation with map pages that it moves.
     Map,
@@ -45,6 +45,9 @@ pub enum StreamUse {
     Map,
     /// Pages copied into a cell mode after a host read. Superblocks in this mode are opened for the stream alone.
     Promoted(CellMode),
+    /// Pages that the host writes to a pool of this cell mode. Superblocks in this mode are opened for such pages and for those
+    /// copied into the mode.
+    Written(CellMode),
     /// Pages rewritten in the drive's own mode after a host read.
     Refreshed,
     /// Cold data that wear leveling moves.
@@ -119,7 +122,10 @@ impl StreamRow {
             | StreamUse::Cold
             | StreamUse::ReadOften => Writer::Mover,
             StreamUse::Map => Writer::Map,
-            StreamUse::Promoted(_) | StreamUse::Refreshed | StreamUse::Region(_) => Writer::Copy,
+            StreamUse::Promoted(_)
+            | StreamUse::Written(_)
+            | StreamUse::Refreshed
+            | StreamUse::Region(_) => Writer::Copy,
         }
     }
 
@@ -132,7 +138,7 @@ impl StreamRow {
     /// streams open superblocks.
     pub(crate) fn mode(&self) -> Option<CellMode> {
         match self.takes {
-            StreamUse::Promoted(mode) => Some(mode),
+            StreamUse::Promoted(mode) | StreamUse::Written(mode) => Some(mode),
             _ => None,
         }
     }
@@ -223,10 +229,12 @@ pub enum Owner {
     Migration,
     /// Room in a declared region, which is full: its data leave for the drive's own region.
     MakeRoom,
+    /// Room in a pool of another cell mode that the host writes to: what is still valid leaves for the drive's own mode.
+    Destage,
 }
 
 /// Bins of a counter with one bin for each owner.
-pub const OWNERS: usize = 10;
+pub const OWNERS: usize = 11;
 
 impl Owner {
     /// Every owner, in the order of the counters by owner.
@@ -241,6 +249,7 @@ impl Owner {
         Owner::Rewrite,
         Owner::Migration,
         Owner::MakeRoom,
+        Owner::Destage,
     ];
 
     /// Key of the owner in results.
@@ -256,6 +265,7 @@ impl Owner {
             Owner::Rewrite => "rewrite",
             Owner::Migration => "migration",
             Owner::MakeRoom => "return",
+            Owner::Destage => "destage",
         }
     }
 }
@@ -281,4 +291,5 @@ crate::format::tags!(Owner {
     Rewrite = 7,
     Migration = 8,
     MakeRoom = 9,
+    Destage = 10,
 });

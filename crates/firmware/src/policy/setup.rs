@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
-use firstread_core::{CellMode, Geometry};
+use firstread_core::{CellMode, CycleDamage, Geometry, Ns};
 
 /// What schemes are built from, besides their parameters: what is known of a drive when its power comes on. A
 /// scheme uses the part that it needs.
@@ -27,6 +27,10 @@ pub struct Setup {
     pub correctable_bits: u16,
     /// Durations of a step of a read.
     pub read_time: ReadTime,
+    /// Time of a program of a wordline, all its pages, by cell mode in the order of [`CellMode::ALL`].
+    pub program: [Ns; CellMode::ALL.len()],
+    /// What a cycle in each cell mode damages.
+    pub cycle_damage: CycleDamage,
     /// Temperature measured by the drive (°C).
     pub temperature_c: i16,
     /// Seed of the firmware's random choices and samples.

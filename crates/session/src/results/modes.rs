@@ -230,6 +230,11 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Value {
         "superblocks_given_back": counters.superblocks_given_back,
         "superblocks_given_back_for_room": counters.superblocks_given_back_for_room,
         "demoted_slots": counters.slots_demoted,
+        "write_pool": {
+            "written_slots": counters.slots_written_to_pool,
+            "bypassed": refused::json(&counters.pool_bypassed),
+            "superblocks_destaged": counters.superblocks_destaged,
+        },
         "physical_bytes": times(physical_bytes, "least"),
         "over_provisioning_bytes": times(over_provisioning_bytes, "least"),
         "lost_bytes": times(lost_bytes, "most"),

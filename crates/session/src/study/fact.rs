@@ -63,6 +63,8 @@ impl Fact {
             sensing: SensingTable::NOTHING,
             correctable_bits: 0,
             read_time: policy::ReadTime::default(),
+            program: profile.change_times().program,
+            cycle_damage: profile.cycle_damage(),
             temperature_c: 25,
             seed: 0,
             other_modes: Box::default(),

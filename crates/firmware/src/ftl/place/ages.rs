@@ -1,4 +1,4 @@
-//! When the data of each superblock were written by the host, for schemes of axis `stream` that ask for ages.
+//! When the data of each superblock were written by the host, for schemes of axes `stream` and `cell_mode` that ask for ages.
 
 use alloc::boxed::Box;
 
@@ -25,6 +25,12 @@ impl Ages {
     /// For a drive of `blocks` superblocks; none where nobody asks.
     pub(super) fn new(blocks: u32) -> Ages {
         Ages(alloc::vec![Written::default(); blocks as usize].into())
+    }
+
+    /// Whether somebody asks.
+    #[inline(always)]
+    pub(super) fn are_kept(&self) -> bool {
+        !self.0.is_empty()
     }
 
     /// Superblock `block` is opened.

@@ -32,7 +32,7 @@ impl Placement {
         if let Err(NoSlot::NeedsBlock) = taken {
             let what = self.streams.takes(stream);
             let may_open = match what {
-                StreamUse::Promoted(_) => true,
+                StreamUse::Promoted(_) | StreamUse::Written(_) => true,
                 StreamUse::Region(region) => self.can_open_in(region, shared),
                 _ => self.may_lend(self.space.largest_slots as u32, shared),
             };
@@ -42,6 +42,7 @@ impl Placement {
             if self.open(now, stream, shared) {
                 taken = self.streams.allocate(stream, wish);
             } else if let StreamUse::Promoted(mode) = what {
+                // The pool that the host writes to looks after itself.
                 self.relocation.wanted.add(mode);
             }
         }

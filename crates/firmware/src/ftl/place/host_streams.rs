@@ -81,25 +81,23 @@ impl Placement {
         let written = self.ages.written_at(ppa, shared.slots_of(info.mode));
         let age_slots =
             written.map(|written| shared.counters.host_slots_written.saturating_sub(written));
+        let hottest = OpenedFor::Host(self.streams.count_of_host() - 1);
+        let opened_for = info
+            .stream
+            .and_then(|stream| match self.is_of_pool(stream) {
+                // What the host writes to a pool is overwritten soonest.
+                true => Some(hottest),
+                false => self.streams.row(stream).number(),
+            });
         Lay {
-            opened_for: info
-                .stream
-                .and_then(|stream| self.streams.row(stream).number()),
+            opened_for,
             age_slots,
         }
     }
 
-    /// A page has been given slot `ppa` of `stream`; it moved from `from`, or the host wrote it.
+    /// A page has been given a slot of `stream`. `of_host`: the host wrote it.
     #[inline]
-    pub(super) fn note_stream(
-        &mut self,
-        stream: StreamId,
-        ppa: Ppa,
-        from: Option<Ppa>,
-        of_host: bool,
-        shared: &mut Shared,
-    ) {
-        let now = shared.counters.host_slots_written;
+    pub(super) fn note_stream(&mut self, stream: StreamId, of_host: bool, shared: &mut Shared) {
         let looks = of_host && self.host_streams.sees_overwritten();
         shared.counters.looked_up_before_placement += u64::from(looks);
         match self.streams.row(stream).number() {
@@ -107,18 +105,20 @@ impl Placement {
             Some(OpenedFor::Moves(number)) => self.shares.of_moves.add(number),
             None => {}
         }
-        if self.host_streams.sees_ages() {
-            let written = match from {
-                Some(from) => {
-                    let mode = shared.blocks.info(from.block()).mode;
-                    self.ages
-                        .written_at(from, shared.slots_of(mode))
-                        .unwrap_or(0)
-                }
-                None => now,
-            };
-            self.ages.filled(ppa, written, from.is_some());
-        }
+    }
+
+    /// A page has been given slot `ppa`; it moved from `from`, or the host wrote it.
+    #[inline]
+    pub(super) fn note_age(&mut self, ppa: Ppa, from: Option<Ppa>, shared: &Shared) {
+        let written = match from {
+            Some(from) => {
+                let mode = shared.blocks.info(from.block()).mode;
+                let at = self.ages.written_at(from, shared.slots_of(mode));
+                at.unwrap_or(0)
+            }
+            None => shared.counters.host_slots_written,
+        };
+        self.ages.filled(ppa, written, from.is_some());
     }
 
     /// The bin of the stream that the superblock of `info` was opened for, where a scheme chooses among streams.

@@ -11,6 +11,7 @@
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
+//! - `write_pool`: the pool of another cell mode that the host writes to.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
 //! - `page_type`: how hot a page is, and where its page type matters.
 //! - `host_streams`: the streams of the host, their next superblocks, and what a flush waits for; `stream_shares` is how pages are spread
@@ -40,6 +41,7 @@ mod stream_shares;
 mod streams;
 mod target;
 mod waiting;
+mod write_pool;
 
 use alloc::collections::VecDeque;
 
@@ -52,7 +54,7 @@ use crate::observe::{
     SuperblockUse,
 };
 use crate::policy::area::{AnyArea, Areas};
-use crate::policy::cell_mode::AnyCellMode;
+use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::page_type::AnyPageType;
 pub(crate) use crate::policy::page_type::Wish;
 use crate::policy::stream::{AnyHostStreams, HostStreams};
@@ -78,6 +80,8 @@ pub use streams::MOST_STREAMS;
 use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
 use waiting::WaitingProgram;
+pub(crate) use write_pool::PoolNeeds;
+use write_pool::PoolOfWrites;
 
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]
@@ -185,13 +189,7 @@ impl Programs {
 }
 
 /// The schemes by which placement places: of axes `cell_mode`, `area`, `wear`, `page_type` and `stream`.
-pub(crate) type PlacementSchemes = (
-    AnyCellMode,
-    AnyArea,
-    AnyWear,
-    AnyPageType,
-    AnyHostStreams,
-);
+pub(crate) type PlacementSchemes = (AnyCellMode, AnyArea, AnyWear, AnyPageType, AnyHostStreams);
 
 /// Placement: free space, write buffers, and the schemes of [`PlacementSchemes`].
 #[derive(Clone, Debug)]
@@ -209,6 +207,8 @@ pub(crate) struct Placement {
     host_streams: AnyHostStreams,
     /// Whether that scheme chooses: asked for every page.
     chooses_streams: bool,
+    /// The pool of another cell mode that the host writes to.
+    pub(crate) pool: PoolOfWrites,
     shares: Shares,
     ages: Ages,
     /// An instance for each region.
@@ -234,6 +234,8 @@ impl Placement {
         let slots = geometry.slots_per_superblock(config.mode);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
         let loses = config.write_cache == WriteCache::Volatile;
+        let pool = PoolOfWrites::new(cell_mode.write_pool(), |what| plan.that_takes(what));
+        let sees_ages = host_streams.sees_ages() || pool.is_on();
         Placement {
             space: Space::new(
                 regions,
@@ -251,7 +253,8 @@ impl Placement {
             region: RegionState::new(plan.slot_buffers() * u32::from(regions.are_many()), first),
             older: OlderVersions::new(plan.all_slot_buffers() * u32::from(loses), first),
             shares: Shares::new(slots),
-            ages: Ages::new(geometry.blocks_per_plane * u32::from(host_streams.sees_ages())),
+            pool,
+            ages: Ages::new(geometry.blocks_per_plane * u32::from(sees_ages)),
             chooses_streams: host_streams.is_on(),
             host_streams,
             wear: core::array::from_fn(|_| wear.clone()),
@@ -308,8 +311,14 @@ impl Placement {
             self.area.has_written();
         }
         if self.chooses_streams() {
+            self.note_stream(stream, of_host, shared);
+        }
+        if self.ages.are_kept() {
             let from = item.expect.filter(|_| !of_host);
-            self.note_stream(stream, slot.ppa, from, of_host, shared);
+            self.note_age(slot.ppa, from, shared);
+        }
+        if of_host && self.pool.is_on() {
+            self.has_written_to(stream, item, table, shared);
         }
         Ok(Placed {
             lpn: item.lpn,

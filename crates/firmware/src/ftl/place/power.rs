@@ -349,6 +349,7 @@ record! {
         bad: "bad blocks and spares",
         waiting: "programs that had not begun",
     } not {
+        pool: "how large it is to be is decided anew when a superblock is opened",
         cell_mode: "the scheme learns anew which pages are hot; data stay where they are",
         area: "a region's scheme learns anew which pages are hot; data stay where they are",
         region: "waits are lost, and every slot counts as one that moves have written",

@@ -176,7 +176,7 @@ impl Placement {
             return Some(block);
         }
         // Pools of cell modes have their superblocks in the drive's own region.
-        let has_pool = matches!(takes, StreamUse::Promoted(_));
+        let has_pool = matches!(takes, StreamUse::Promoted(_) | StreamUse::Written(_));
         let may_take_kept = self.has_to_go_elsewhere(stream);
         shared.blocks.regions().skip(1).find_map(|region| {
             let is_kept = self.keeps(region) && !may_take_kept;

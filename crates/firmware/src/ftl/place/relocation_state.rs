@@ -204,6 +204,9 @@ impl Claims {
 pub(crate) struct RelocationState {
     /// The superblock being emptied.
     pub(crate) emptying: Option<Evacuation>,
+    /// The superblock being emptied beside that one, for the pool that the host writes to: cleaning does not wait for it, nor it for
+    /// cleaning.
+    pub(crate) destaging: Option<Evacuation>,
     /// Moves that hold a job.
     pub(crate) moves: u32,
     /// Moves whose read has not ended. A move whose data have arrived may itself wait for host writes, so
@@ -237,6 +240,7 @@ impl RelocationState {
     pub(crate) fn new(pace: Pace) -> RelocationState {
         RelocationState {
             emptying: None,
+            destaging: None,
             moves: 0,
             moves_reading: 0,
             asked: 0,
@@ -265,7 +269,7 @@ impl RelocationState {
 
     /// Whether no move is in progress and no superblock is being emptied.
     pub(crate) fn is_resting(&self) -> bool {
-        self.emptying.is_none() && self.moves == 0
+        self.emptying.is_none() && self.destaging.is_none() && self.moves == 0
     }
 
     /// Whether what was loaded is of a drive of `blocks` superblocks.
@@ -274,6 +278,7 @@ impl RelocationState {
         let is_sound = |e: &Evacuation| e.block.0 < blocks && e.mp_pages <= MOST_MP_PAGES;
         (1..=pace.update_after).contains(&pace.until_update)
             && self.emptying.as_ref().is_none_or(is_sound)
+            && self.destaging.as_ref().is_none_or(is_sound)
     }
 
     /// So much was `written` until now, host slots and map pages. Where the counters were lost, that is less than when the
@@ -288,6 +293,7 @@ impl RelocationState {
     pub(crate) fn cut(&mut self) {
         *self = RelocationState {
             emptying: self.emptying.map(Evacuation::restarted),
+            destaging: self.destaging.map(Evacuation::restarted),
             plan_anew: self.plan_anew,
             written_before: self.written_before,
             ..RelocationState::new(self.pace.clone())
@@ -321,6 +327,7 @@ record! {
 record! {
     RelocationState as "relocation" {
         emptying: "the superblock being emptied",
+        destaging: "the superblock being emptied for the pool that the host writes to",
         pace: "the pace of cleaning",
         plan_anew: "whether victims have to be planned anew",
         written_before ["slots, map pages"]: "written when the host opened its last two superblocks",

@@ -76,7 +76,7 @@
 
 use firstread_core::{CellMode, SuperblockId, Wait};
 
-use super::Placement;
+use super::{Evacuation, Placement};
 use crate::observe::{ModeSet, Owner, RegionId, SuperblockInfo};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
@@ -136,9 +136,18 @@ impl Placement {
 
     /// Slots by which the headroom grows once the current victim is emptied.
     fn gain(&self, shared: &Shared) -> i64 {
-        let Some(current) = &self.relocation.emptying else {
-            return 0;
+        let of_cleaning = match &self.relocation.emptying {
+            None => 0,
+            Some(current) => self.gain_of(current, shared),
         };
+        match &self.relocation.destaging {
+            None => of_cleaning,
+            Some(current) => of_cleaning + self.gain_of(current, shared),
+        }
+    }
+
+    /// Slots by which the headroom grows once `current` is emptied.
+    fn gain_of(&self, current: &Evacuation, shared: &Shared) -> i64 {
         let info = shared.blocks.info(current.block);
         // A superblock with a failed block may turn out not to be repairable.
         let gives = if info.failed {
@@ -196,21 +205,31 @@ impl Placement {
         shared: &Shared,
     ) -> bool {
         let region = shared.blocks.region_of(block);
-        let asks = region != RegionId::MAIN || matches!(owner, Owner::Refresh | Owner::Wear);
+        let is_destaged = owner == Owner::Destage;
+        let asks = region != RegionId::MAIN
+            || matches!(owner, Owner::Refresh | Owner::Wear | Owner::Destage);
         let host_waits = self.relocation.host_waits.has(Wait::Superblock);
         if !asks || has_time && !host_waits {
             return true;
         }
         let leaves = match self.keeps(region) {
             true => self.leaves_region(block, owner, shared),
+            false if is_destaged => shared.blocks.info(block).valid_slots,
             false => 0,
         };
+        // What leaves a pool, or is moved to make a superblock of one, takes headroom and gives none back.
+        if is_destaged && !self.leaves_headroom(leaves, shared) {
+            return self.decide(false, true, shared);
+        }
+        if is_destaged && !host_waits && self.host_is_far(leaves, shared) {
+            return self.decide(true, false, shared);
+        }
         let may = match host_waits {
             // Without garbage nothing else makes room for the host.
             true => !self.has_garbage(shared),
             false => self.host_is_ahead(leaves + self.promised_to_claim(), shared),
         };
-        self.decide(may, false, shared)
+        self.decide(may, is_destaged, shared)
     }
 
     /// Slots that cleaning makes headroom for beside the host's, because a claim on a superblock waits.
@@ -246,6 +265,12 @@ impl Placement {
         has_begun
             || self.host_has_next_without(slots, shared)
             || self.relocation.claims.host_rests(written) && !self.is_paced()
+    }
+
+    /// Whether `moves` moves are few for the slots that the host writes until it needs its next superblock: a third of them at most. So
+    /// many may come on top of what cleaning moves meanwhile.
+    fn host_is_far(&self, moves: u32, shared: &Shared) -> bool {
+        3 * moves <= self.left_for_host(shared) && !self.is_paced()
     }
 
     /// Whether regions, pools of cell modes or promotions to faster page types share the headroom with the host.
@@ -329,7 +354,8 @@ impl Placement {
         let repairable = infos.filter(|(block, info)| !info.failed || self.bad.can_repair(*block));
         let garbage = repairable.filter(|(block, info)| {
             Outlook::default().is_at_rest(*block, info)
-                && info.valid_slots < shared.slots_of(info.mode)
+                && (info.valid_slots < shared.slots_of(info.mode)
+                    || shared.blocks.apart().has(info.mode))
         });
         garbage.map(|(block, info)| (block, self.headroom_gained(info, shared)))
     }
@@ -350,7 +376,7 @@ impl Placement {
     /// Slots of free superblocks reserved for cleaning: see [`Placement::has_beyond_reserve`].
     pub(crate) fn kept_from_host(&self) -> u64 {
         let space = &self.space;
-        let spare = space.physical_slots >= space.needed_slots + space.largest_slots;
+        let spare = space.with_lent_slots() >= space.needed_slots + space.largest_slots;
         space.largest_slots * (1 + spare as u64)
     }
 
@@ -438,7 +464,8 @@ impl Placement {
         let owes = self
             .relocation
             .emptying
-            .is_some_and(|e| e.owner != Owner::Gc || self.space.pools.has(e.mode));
+            .is_some_and(|e| e.owner != Owner::Gc || self.space.pools.has(e.mode))
+            || self.relocation.destaging.is_some();
         if owes {
             (-self.gain(shared)).max(0) as u64
         } else {
@@ -471,6 +498,7 @@ impl Placement {
             && self.rewrites.is_empty()
             && self.space.erases.is_empty()
             && self.space.programs == 0
+            && !self.pool_has_free()
             && !self.has_garbage(shared)
     }
 }

@@ -36,6 +36,9 @@ pub(crate) struct Space {
     pub(crate) pools: Pools,
     /// Slots of all superblocks that are not retired, each in its cell mode.
     pub(crate) physical_slots: u64,
+    /// Superblocks in the mode of the write pool, and slots that each of them holds less than one in the drive's own mode.
+    in_write_pool: u32,
+    lent_by_each: u64,
     /// Slots reserved for single-page moves.
     pub(crate) reserved: u64,
     /// Slots of the capacity, that of the map included.
@@ -75,6 +78,8 @@ impl Space {
             imaged: 0,
             physical_slots: pools.free_slots(),
             pools,
+            in_write_pool: 0,
+            lent_by_each: plan.lent_by_pool_superblock(),
             reserved: 0,
             capacity_slots: capacity,
             needed_slots: capacity + RESERVE * slots as u64 + plan.kept_slots(),
@@ -129,8 +134,9 @@ impl Space {
     }
 
     /// A superblock of `slots` slots is retired.
-    pub(crate) fn retired(&mut self, slots: u32) {
+    pub(crate) fn retired(&mut self, slots: u32, was_in_write_pool: bool) {
         self.physical_slots -= slots as u64;
+        self.in_write_pool -= u32::from(was_in_write_pool);
         self.read_only |= !self.holds_capacity();
     }
 
@@ -160,13 +166,28 @@ impl Space {
                 .filter(|(_, info)| info.usage != SuperblockUse::Bad)
         };
         self.physical_slots = used().map(|(_, info)| u64::from(slots(info.mode))).sum();
+        let apart = blocks.apart();
+        let in_pool = used().filter(|(_, info)| apart.has(info.mode));
+        self.in_write_pool = in_pool.count() as u32;
         self.failed = used().filter(|(_, info)| info.failed).count() as u32;
     }
 
     /// Whether the remaining superblocks, less `slots`, hold the capacity, the reserve and the minimum of
     /// spare slots.
     pub(crate) fn holds_capacity_without(&self, slots: u64) -> bool {
-        self.physical_slots >= self.needed_slots + self.least_spare + slots
+        self.with_lent_slots() >= self.needed_slots + self.least_spare + slots
+    }
+
+    /// Slots of all superblocks that are not retired, if those of the write pool were in the drive's own mode: garbage collection can
+    /// bring them back at any time, and each gives more than it takes.
+    #[inline]
+    pub(crate) fn with_lent_slots(&self) -> u64 {
+        self.physical_slots + u64::from(self.in_write_pool) * self.lent_by_each
+    }
+
+    /// Superblocks in the mode of the write pool.
+    pub(crate) fn in_write_pool(&self) -> u32 {
+        self.in_write_pool
     }
 
     /// Whether the remaining superblocks hold the capacity, the reserve and the minimum of spare slots.
@@ -257,10 +278,16 @@ impl Placement {
             {
                 self.relocation.written_before = [before, written];
             }
-            // Moves for a claim come on top of those for the host's next superblock, so they need some slots.
-            if 2 * u64::from(self.left_for_host_without(1, shared)) >= self.space.largest_slots {
-                self.relocation.claims.host_opens();
-            }
+        }
+        let serves = is_of_host || self.is_of_pool(stream);
+        // Moves for a claim come on top of those for the host's next superblock, so they need some slots.
+        if serves
+            && 2 * u64::from(self.left_for_host_without(1, shared)) >= self.space.largest_slots
+        {
+            self.relocation.claims.host_opens();
+        }
+        if serves {
+            self.look_at_pool(shared);
         }
         debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);
@@ -394,14 +421,15 @@ impl Placement {
 
     /// Retires empty superblock `block`. Its good blocks become spares.
     fn retire(&mut self, block: SuperblockId, shared: &mut Shared) {
-        let slots = shared.slots_of(shared.blocks.info(block).mode);
+        let mode = shared.blocks.info(block).mode;
+        let (slots, is_in_pool) = (shared.slots_of(mode), shared.blocks.apart().has(mode));
         let info = shared.blocks.info_mut(block);
         info.usage = SuperblockUse::Bad;
         info.evacuating = false;
         shared.counters.retired += 1;
         shared.changed_capacity(true);
         self.bad.retire(block, &mut shared.blocks);
-        self.space.retired(slots);
+        self.space.retired(slots, is_in_pool);
     }
 
     /// Begins to erase `block` into `mode` on every die ([`Placement::push_erase`]). The superblock is empty, has
@@ -425,6 +453,8 @@ impl Placement {
         if let Some(bin) = self.bin_of(shared.blocks.info(block)) {
             shared.counters.superblocks_erased_of_stream[bin] += 1;
         }
+        let apart = shared.blocks.apart();
+        let was = apart.has(shared.blocks.info(block).mode);
         let info = shared.blocks.info_mut(block);
         debug_assert_eq!((info.valid_slots, info.pins), (0, 0), "{info:?} is in use");
         info.usage = SuperblockUse::Erasing;
@@ -436,6 +466,7 @@ impl Placement {
         table.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
+        space.in_write_pool = space.in_write_pool - u32::from(was) + u32::from(apart.has(mode));
         space
             .erases
             .begin(what, block, shared.config.geometry.dies());
@@ -511,6 +542,8 @@ record! {
     } not {
         pools: "counted again from the superblocks",
         physical_slots: "counted again from the superblocks",
+        in_write_pool: "counted again from the superblocks",
+        lent_by_each: "of the schemes",
         reserved: "moves in flight are lost",
         capacity_slots: "of the configuration",
         needed_slots: "of the configuration",
@@ -579,7 +612,7 @@ mod tests {
         for retired in 0..=spare / u64::from(SLOTS) {
             assert!(space.holds_capacity() && !space.read_only, "{retired}");
             assert!(space.holds_capacity_without(spare - retired * u64::from(SLOTS)));
-            space.retired(SLOTS);
+            space.retired(SLOTS, false);
         }
         assert!(!space.holds_capacity() && space.read_only);
     }

@@ -107,7 +107,7 @@ impl StreamPlan {
     }
 
     /// The stream that takes `what`.
-    fn that_takes(&self, what: StreamUse) -> Option<StreamId> {
+    pub(super) fn that_takes(&self, what: StreamUse) -> Option<StreamId> {
         self.rows()
             .find(|(_, row)| row.takes == what)
             .map(|(id, _)| id)
@@ -212,7 +212,11 @@ impl StreamPlan {
     pub(crate) fn kept_slots(&self) -> u64 {
         let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
         let map = u64::from(self.has_map()) * slots(self.mode);
+        // Of the pool that the host writes to, all slots count that its superblocks would have in the drive's own mode, because
+        // garbage collection can bring back those that are full. The open one and the free one it cannot.
+        let lends = self.lent_by_pool_superblock() > 0;
         let declared = self.declared().map(|(_, row)| match row.mode() {
+            Some(_) if lends => 2 * slots(self.mode),
             Some(mode) => 2 * slots(mode),
             None => slots(self.mode),
         });
@@ -234,6 +238,16 @@ impl StreamPlan {
                 None => slots(self.mode),
             })
             .sum()
+    }
+
+    /// Slots that a superblock of the pool that the host writes to holds less than one in the drive's own mode; zero if there is none.
+    pub(super) fn lent_by_pool_superblock(&self) -> u64 {
+        let written = self.rows().find_map(|(_, row)| match row.takes {
+            StreamUse::Written(mode) => Some(mode),
+            _ => None,
+        });
+        let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
+        written.map_or(0, |mode| slots(self.mode).saturating_sub(slots(mode)))
     }
 
     /// Free superblocks that are erased beside an emptied one, at most: one for each pool of a mode.

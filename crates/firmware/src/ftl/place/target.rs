@@ -7,6 +7,7 @@
 //! | writer | choice | proposed by | buffer full | no superblock |
 //! |---|---|---|---|---|
 //! | host | a declared region | `area` | the next choice | the next choice |
+//! | | the pool of another cell mode | `cell_mode` | waits | the next choice |
 //! | | the host's stream | `stream` | waits | the nearest stream of the host with room, if the scheme lets it; waits |
 //! | moves | the mode that the page lies in | `cell_mode` | the next choice; a refresh waits | the next choice |
 //! | | a declared region | `area` | waits | the next choice |
@@ -80,6 +81,7 @@ impl Placement {
         match item.why {
             Why::Host { .. } => {
                 !self.chooses_streams()
+                    && !self.pool.is_on()
                     && (!shared.blocks.has_regions()
                         || shared.config.write_cache != WriteCache::Protected)
             }
@@ -107,12 +109,13 @@ impl Placement {
             Why::Host { .. } => [
                 self.entry_of_write(item, table, shared)
                     .and_then(|entry| enters(entry, Next, Next)),
+                self.pool_of_write(item, table, shared)
+                    .map(|stream| Choice::new(stream, Wait, Next)),
                 Some(Choice::new(
                     self.stream_of_write(item, table, shared),
                     Wait,
                     Wait,
                 )),
-                None,
             ],
             Why::Moved { .. } if table.directory.is_map(item.lpn) => [
                 Some(Choice::new(self.streams.of_map(), Wait, Wait)),
@@ -218,6 +221,9 @@ impl Placement {
             };
             if choice.otherwise(refusal) == Otherwise::Wait {
                 return Err(refusal);
+            }
+            if self.is_of_pool(choice.stream) && choice.otherwise(refusal) == Otherwise::Next {
+                self.note_bypass(CopyRefused::of(refusal), shared);
             }
             refused = choice.entry.map(|_| CopyRefused::of(refusal)).or(refused);
         }

@@ -6,7 +6,7 @@ use super::Relocate;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{Erased, Evacuation, HostStreamSet};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Owner, SuperblockUse};
+use crate::observe::{Owner, SuperblockInfo, SuperblockUse};
 use crate::shared::Out;
 
 /// Slots searched in one go for the next multi-plane page with valid slots. After that other work comes
@@ -47,6 +47,7 @@ impl Relocate {
         }
         self.convert_free(now, lower, ports);
         self.make_room(lower);
+        self.empty_for_pool(now, lower, ports);
         loop {
             let Some(current) = lower.store.place.relocation.emptying else {
                 match self.next_evacuation(lower) {
@@ -93,7 +94,10 @@ impl Relocate {
                 }
                 continue;
             }
-            if !self.start_next_mp_page(now, current, lower, ports) {
+            let mut current = current;
+            let has_started = self.start_next_mp_page(now, &mut current, lower, ports);
+            lower.store.place.relocation.emptying = Some(current);
+            if !has_started {
                 return false;
             }
         }
@@ -103,7 +107,7 @@ impl Relocate {
     /// write buffer: [`Placement::keeps_older_in`](crate::ftl::place::Placement::keeps_older_in). Then the parts that hold data of the
     /// host are padded, unless others are being programmed: that may be enough. This padding makes moves due and
     /// waits for none, because moves may wait for the erase.
-    fn waits_for_newer<M: Arena>(
+    pub(super) fn waits_for_newer<M: Arena>(
         &mut self,
         now: Ns,
         block: SuperblockId,
@@ -142,6 +146,7 @@ impl Relocate {
         shared.counters.superblocks_refreshed += u64::from(current.owner == Owner::Refresh);
         let for_room = current.owner == Owner::MakeRoom;
         shared.counters.superblocks_emptied_for_room += u64::from(for_room);
+
         let mode = match current.owner {
             // One that reads have disturbed has left hot pages behind, for which their stream may want another one.
             Owner::Gc | Owner::Refresh => self.mode_for_stream(block, current.mode, place, shared),
@@ -154,10 +159,13 @@ impl Relocate {
         }
     }
 
-    /// Abandons the superblock being emptied, and the data in flight from it. Returns whether jobs have
+    /// Abandons the superblocks being emptied, and the data in flight from them. Returns whether jobs have
     /// become free.
     fn give_up_emptying<M>(&mut self, lower: &mut LowerLayers<M>) -> bool {
         if let Some(current) = lower.store.place.relocation.emptying.take() {
+            lower.store.shared.blocks.info_mut(current.block).evacuating = false;
+        }
+        if let Some(current) = lower.store.place.relocation.destaging.take() {
             lower.store.shared.blocks.info_mut(current.block).evacuating = false;
         }
         let frees = !self.arrived.is_empty();
@@ -257,10 +265,10 @@ impl Relocate {
 
     /// Starts the move of the next multi-plane page of `current` that holds valid slots. False if there is
     /// none, or if it was not found in one go.
-    fn start_next_mp_page<M: Arena>(
+    pub(super) fn start_next_mp_page<M: Arena>(
         &mut self,
         now: Ns,
-        mut current: Evacuation,
+        current: &mut Evacuation,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> bool {
@@ -273,7 +281,6 @@ impl Relocate {
         while current.mp_page < current.mp_pages {
             if budget == 0 {
                 self.again = true;
-                store.place.relocation.emptying = Some(current);
                 return false;
             }
             budget -= 1;
@@ -294,7 +301,6 @@ impl Relocate {
                 }
             }
             if slots != 0 {
-                store.place.relocation.emptying = Some(current);
                 let pays = store.place.shares_headroom(&store.shared);
                 self.start_move(now, current.owner, at, slots, false, lower, ports);
                 // The moves until the host has its next superblock are those of this one too.
@@ -314,7 +320,6 @@ impl Relocate {
             );
             current.mp_page = 0;
         }
-        store.place.relocation.emptying = Some(current);
         false
     }
 }
@@ -328,6 +333,7 @@ pub(super) fn mp_pages_of(geometry: &Geometry, mode: CellMode) -> u32 {
 /// A superblock with a failed program that will not be programmed further.
 fn failed_at_rest<M>(lower: &LowerLayers<M>) -> Option<SuperblockId> {
     let mut blocks = lower.store.shared.blocks.iter();
-    let failed = blocks.find(|(_, info)| info.failed && info.usage == SuperblockUse::Full);
+    let is_at_rest = |info: &SuperblockInfo| info.usage == SuperblockUse::Full && !info.evacuating;
+    let failed = blocks.find(|(_, info)| info.failed && is_at_rest(info));
     failed.map(|(block, _)| block)
 }

@@ -230,7 +230,8 @@ impl Relocate {
             full: &will_be_full,
             emptied: &[],
         };
-        let has_garbage = info.valid_slots < store.shared.slots_of(info.mode);
+        let has_garbage = info.valid_slots < store.shared.slots_of(info.mode)
+            || store.shared.blocks.apart().has(info.mode);
         (has_garbage && outlook.is_at_rest(block, info)).then_some(block)
     }
 
@@ -243,14 +244,17 @@ impl Relocate {
         store: &FlashStore<M>,
     ) -> Option<SuperblockId> {
         let after = after as u64;
-        map_victim(outlook, &store.place, &store.shared).or_else(|| {
+        let first = map_victim(outlook, &store.place, &store.shared)
+            .or_else(|| self.victim_of_pool(outlook, false, store));
+        let first = first.or_else(|| {
             if store.shared.blocks.has_regions() {
                 return self.victim_of_regions(after, outlook, store);
             }
             // Each cleaned superblock makes room to open one.
             let victims = self.victims_in(RegionId::MAIN, outlook, store).after(after);
             self.gc.victim().choose(victims, self.gc.chosen + after)
-        })
+        });
+        first.or_else(|| self.victim_of_pool(outlook, true, store))
     }
 
     /// The superblock to be cleaned or wear-leveled next.
@@ -332,7 +336,8 @@ impl Relocate {
             // The host may not open what is freed in a kept region, so garbage there is no reason to begin early.
             let for_host = regions.filter(|region| !store.place.keeps(*region));
             let gains = for_host.map(|region| self.victims_in(region, now, store).best_gain());
-            if gains.max() < Some(self.least_gain(store)) {
+            let is_too_large = store.place.pool_is_too_large(0);
+            if !is_too_large && gains.max() < Some(self.least_gain(store)) {
                 return None;
             }
         }
@@ -370,6 +375,7 @@ impl Relocate {
     fn has_to_clean<M>(&self, store: &FlashStore<M>) -> bool {
         store.place.relocation.superblock_is_wanted()
             || (store.place.space.pools.free() == 0 && store.place.has_rewrites())
+            || store.place.pool.waits_at_rest()
             || self.others_wait(store)
     }
 

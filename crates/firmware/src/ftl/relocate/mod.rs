@@ -20,6 +20,7 @@
 //!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
 //!   `left_behind`: pages that a refresh has moved out of their mode come back.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and planned victims.
+//! - `pool`: room in the pool of another cell mode that the host writes to.
 //! - `regions`: victims of each region, and room in the one that a scheme declares.
 
 mod copy;
@@ -29,6 +30,7 @@ mod left_behind;
 mod limits;
 mod moves;
 mod part;
+mod pool;
 mod promote;
 mod regions;
 mod victims;
@@ -86,6 +88,8 @@ pub(crate) struct Relocate {
     asked: VecDeque<Evacuation>,
     /// The superblock to be emptied for room in its region.
     for_room: Option<Evacuation>,
+    /// The superblock to be emptied for room in the pool that the host writes to.
+    for_pool: Option<Evacuation>,
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
@@ -139,6 +143,7 @@ impl Relocate {
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
             for_room: None,
+            for_pool: None,
             pages: VecDeque::with_capacity(PAGES),
             arrived: VecDeque::with_capacity(window as usize),
             waits_for_buffer: false,
@@ -212,6 +217,7 @@ impl Relocate {
             || place.has_rewrites()
             || place.relocation.wanted != ModeSet::default()
             || place.room_is_wanted()
+            || place.pool_may_need()
             || self.has_more_to_move(&lower.store)
     }
 
@@ -335,6 +341,7 @@ record! {
     } not {
         asked: "requests that have not begun are lost; wear leveling and refresh ask again",
         for_room: "room is asked for again by the next page",
+        for_pool: "asked for again by the next look at the pool",
         pages: "requests that have not begun are lost",
         arrived: "moves in flight are lost",
         waits_for_buffer: "moves in flight are lost",

@@ -210,13 +210,18 @@ impl Relocate {
             Err(CopyRefused::Reserve) if self.over_provisioning_allows(to, place, shared) => {}
             Err(reason) => {
                 place.relocation.wanted.remove(to);
-                shared.counters.promotions_refused[reason as usize] += 1;
+                // The pool that the host writes to asks on its own account, and again.
+                let of_copies = u64::from(place.pool_mode() != Some(to));
+                shared.counters.promotions_refused[reason as usize] += of_copies;
             }
         }
     }
 
     /// Whether the over-provisioning allows that a superblock of the drive's own mode changes to mode `to`.
     fn over_provisioning_allows(&self, to: CellMode, place: &Placement, shared: &Shared) -> bool {
+        if let Some(may_grow) = place.pool_may_grow(to) {
+            return may_grow;
+        }
         let own = shared.slots_of(shared.config.mode);
         let shrinks = u64::from(own - shared.slots_of(to)) + self.promised_slots(place);
         !place.space.read_only

@@ -32,7 +32,7 @@ impl Relocate {
 
     /// The victim that the instance of `region` would choose after `after` others, and the slots that cleaning it
     /// yields.
-    fn victim_in<M>(
+    pub(super) fn victim_in<M>(
         &self,
         region: RegionId,
         after: u64,

@@ -1,6 +1,6 @@
 //! The contract of schemes of axis `cell_mode`.
 
-use firstread_core::{CellMode, SuperblockId};
+use firstread_core::{CellMode, Lpn, Ns, SuperblockId};
 
 use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::hot_pages::PageRead;
@@ -52,8 +52,80 @@ impl PromotionLimits {
     };
 }
 
+/// A pool of another cell mode that the host writes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WritePool {
+    /// Its mode.
+    pub mode: CellMode,
+    /// The range of its ready queue: when fewer superblocks than the first are free, some are made free until there are as many as the
+    /// second.
+    pub ready: (u32, u32),
+    /// Over-provisioning that it leaves to the drive's own mode, in thousandths of the data in use.
+    pub keep_permille: u32,
+    /// It is emptied, its oldest superblock first, while the host has sent no command for so long.
+    pub idle: Option<Ns>,
+}
+
+/// A page that the host writes.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolWrite {
+    /// The page.
+    pub lpn: Lpn,
+    /// Slots that the host has written since it wrote the version that is overwritten, as far as the superblock of that tells. None of a
+    /// first write, and of versions that were written before the power was last on.
+    pub life: Option<u64>,
+    /// Slots that the host has written so far.
+    pub written: u64,
+}
+
+/// What a pool may be made of, as things are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PoolState {
+    /// Superblocks that the pool may have, so that the data in use fit.
+    pub most: u32,
+    /// Slots of a superblock in its mode.
+    pub slots: u64,
+    /// The same in the drive's own mode.
+    pub own_slots: u64,
+    /// Slots in use.
+    pub valid: u64,
+    /// Slots if no superblock were in the pool, without the reserve of cleaning.
+    pub all: u64,
+    /// Slots of the capacity that are not in use.
+    pub unwritten: u64,
+    /// Superblocks of the drive.
+    pub superblocks: u32,
+}
+
+/// The superblocks that a pool is to have.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PoolSize {
+    /// For pages that the host writes.
+    pub written: u32,
+    /// For pages that were promoted, at most.
+    pub promoted: u32,
+}
+
 /// The trait of the axis.
 pub trait CellModes {
+    /// The pool that the host writes to, if there is one. Its superblocks are cleaned apart: they stay in it.
+    fn write_pool(&self) -> Option<WritePool> {
+        None
+    }
+    /// Whether a page that the host writes is to go to that pool. Asked again if the write has to wait.
+    fn of_write(&self, page: &PoolWrite) -> bool {
+        let _ = page;
+        false
+    }
+    /// The host has written a page.
+    fn has_written(&mut self, page: &PoolWrite) {
+        let _ = page;
+    }
+    /// How large the pool is to be.
+    fn resize(&mut self, state: &PoolState) -> PoolSize {
+        let _ = state;
+        PoolSize::default()
+    }
     /// The streams that the scheme declares, one a mode; none if data stay where they are.
     fn streams(&self) -> &'static [StreamRow] {
         &[]

@@ -4,7 +4,10 @@
 //! copied into one of these streams: a *promotion*. When a superblock of such a mode is emptied, the scheme says
 //! which of its pages stay in the mode. It also says which superblocks of these modes are to be given back.
 //!
-//! `after_read` is on the path of a request. Reads that the write buffer or the read cache answers never reach a
+//! A scheme may also let the host write to a mode: then the mode has a *write pool*, whose superblocks stay in it and are emptied for its
+//! own sake (`ftl/place/write_pool.rs`).
+//!
+//! `after_read` and `of_write` are on the path of a request. Reads that the write buffer or the read cache answers never reach a
 //! scheme. Nothing here allocates after `new`.
 
 mod clairvoyant;
@@ -12,11 +15,15 @@ mod cold_superblocks;
 mod contract;
 mod fixed;
 mod hotness;
+mod hybrid_pools;
+mod lifetimes;
 mod params;
 mod phases;
 mod plan;
 mod raro;
 mod rounds;
+mod sizing;
+mod slc_cache;
 mod stay;
 
 use firstread_core::CellMode;
@@ -25,7 +32,9 @@ pub use crate::observe::CopyRefused;
 use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 pub use crate::policy::hot_pages::PageRead;
-pub use contract::{CellModes, GiveBack, PromotionLimits, ReclaimState};
+pub use contract::{
+    CellModes, GiveBack, PoolSize, PoolState, PoolWrite, PromotionLimits, ReclaimState, WritePool,
+};
 
 axis! {
     "cell_mode": "which data lie in SLC or TLC mode";
@@ -33,8 +42,16 @@ axis! {
         fixed::Fixed,
         hotness::Hotness,
         raro::Raro,
+        hybrid_pools::HybridPools,
+        slc_cache::SlcCache,
         clairvoyant::Clairvoyant,
     }
+    fn write_pool(&self) -> Option<WritePool>;
+    #[inline]
+    fn of_write(&self, page: &PoolWrite) -> bool;
+    #[inline]
+    fn has_written(&mut self, page: &PoolWrite);
+    fn resize(&mut self, state: &PoolState) -> PoolSize;
     fn streams(&self) -> &'static [StreamRow];
     fn keep_permille(&self) -> u32;
     fn limits(&self) -> PromotionLimits;

@@ -29,6 +29,35 @@ pub(super) const KEEP: Param = Param::number(
     (70, 0, 10_000),
 );
 
+/// A stream for pages that the host writes to a pool in SLC mode.
+pub(super) const WRITTEN_SLC: StreamRow = StreamRow {
+    name: "written_slc",
+    takes: StreamUse::Written(MODES[0]),
+};
+
+/// Over-provisioning that a write pool leaves.
+pub(super) const KEEP_OF_DATA: Param = Param::number(
+    "keep",
+    "over-provisioning that the pool leaves to the drive's own mode, as a share of the data in use",
+    "permille",
+    (30, 0, 10_000),
+);
+
+/// The range of a write pool's ready queue.
+pub(super) const READY_LOW: Param = Param::number(
+    "ready_low",
+    "free superblocks of the pool below which some are made free",
+    "superblocks",
+    (1, 1, 1024),
+);
+/// The end of that range.
+pub(super) const READY_HIGH: Param = Param::number(
+    "ready_high",
+    "free superblocks of the pool that are made free then",
+    "superblocks",
+    (2, 1, 1024),
+);
+
 /// Pages promoted for those that are read.
 pub(super) const RATE: Param = Param::number(
     "rate",

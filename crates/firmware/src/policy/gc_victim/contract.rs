@@ -46,7 +46,8 @@ impl Outlook<'_> {
         let others = self.full.iter().flatten().filter_map(|&block| {
             let info = blocks.has(block).then(|| blocks.info(block))?;
             let is_among = among == Among::All || info.holds_map;
-            let is_found = is_among && self.is_at_rest(block, info);
+            let is_apart = blocks.at_rest().apart().has(info.mode);
+            let is_found = is_among && !is_apart && self.is_at_rest(block, info);
             let key = key(Filled::of(info, geometry), info.opened).filter(|_| is_found)?;
             Some((key, block))
         });

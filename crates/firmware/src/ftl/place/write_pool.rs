@@ -1,0 +1,358 @@
+//! The pool of another cell mode that the host writes to, if the scheme of axis `cell_mode` has one.
+//!
+//! The host never waits for the pool: a page for which it has no slot goes where it would go without the pool. So the pool takes part in
+//! neither the reserve nor the pace of the host's own superblocks, and its own room is made as far as the host leaves time.
+//!
+//! Superblocks of the pool stay in it. The pool is emptied for its own sake, the oldest superblock first, and what is still valid there
+//! leaves for the drive's own mode. Garbage collection finds none of them, unless the pool is too large: then its oldest superblocks are
+//! the victims, and they go back to the drive's own mode.
+//!
+//! # How large it may be
+//!
+//! ```text
+//! most = (slots if no superblock were in the pool − (1 + keep) × data in use − reserve of cleaning − one superblock) ÷ lent by each
+//! ```
+//!
+//! Data in use are those of the drive's own region. On a full drive the pool is made of over-provisioning, on a drive that is young or was
+//! trimmed also of what is not written yet. A host that writes new pages at full rate makes `most` fall by one superblock for each
+//! `lent by each` slots, three quarters of a superblock of QLC. Garbage collection then takes a superblock of the pool for each superblock that
+//! the host opens: it moves at most a quarter of a superblock and gains the whole. So it gains no less than three slots for each that it
+//! moves, and the superblock that is open on top is what the host writes until the size is looked at again.
+
+use firstread_core::{Arena, CellMode, Lpn, Ns, SuperblockId, Wait};
+
+use super::{Evacuation, Item, Placement};
+use crate::config::WriteCache;
+use crate::ftl::map::Table;
+use crate::observe::{CopyRefused, ModeSet, RegionId, StreamId, StreamUse, SuperblockUse};
+use crate::policy::cell_mode::{CellModes, PoolSize, PoolState, PoolWrite, WritePool};
+use crate::policy::gc_victim::Outlook;
+use crate::policy::wear::Wear;
+use crate::shared::Shared;
+
+/// The pool of a drive, as it is and as it is to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PoolOfWrites {
+    rule: Option<WritePool>,
+    /// Streams that the host writes to in the pool, and that promoted pages go to.
+    written: Option<StreamId>,
+    promoted: Option<StreamId>,
+    /// What it is to have, and what it may have at most.
+    size: PoolSize,
+    most: u32,
+    /// Superblocks that promoted pages were copied to, when this was last looked at.
+    in_promoted: u32,
+    /// Its ready queue fell below its range and has not reached the end of it yet.
+    refills: bool,
+    /// The host has rested for so long that the pool is emptied, and room is missing for that.
+    waits_at_rest: bool,
+    is_at_rest: bool,
+    /// When the host sent its last command.
+    host_at: Ns,
+}
+
+/// What the pool needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PoolNeeds {
+    Nothing,
+    /// One superblock more.
+    Superblock,
+    /// A free superblock fewer.
+    Fewer,
+    /// Its oldest superblock emptied.
+    Room,
+}
+
+impl PoolOfWrites {
+    /// For the streams of `place`, with the pool of the scheme if it has one.
+    pub(super) fn new(rule: Option<WritePool>, of: impl Fn(StreamUse) -> Option<StreamId>) -> Self {
+        let stream = |what: fn(CellMode) -> StreamUse| rule.and_then(|rule| of(what(rule.mode)));
+        PoolOfWrites {
+            rule,
+            written: stream(StreamUse::Written),
+            promoted: stream(StreamUse::Promoted),
+            ..PoolOfWrites::default()
+        }
+    }
+
+    /// Whether room has to be made at once, because the host rests and the pool is to be emptied.
+    #[inline]
+    pub(crate) fn waits_at_rest(&self) -> bool {
+        self.waits_at_rest
+    }
+
+    /// Whether there is one.
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        self.rule.is_some()
+    }
+
+    /// The host has sent a command.
+    #[inline]
+    pub(crate) fn host_asks(&mut self, now: Ns) {
+        self.host_at = now;
+        self.is_at_rest = false;
+        self.waits_at_rest = false;
+    }
+
+    /// A superblock of it is to be emptied, and `waits` for the host or for room. While the host rests, cleaning makes room at once.
+    pub(crate) fn waits(&mut self, waits: bool) {
+        self.waits_at_rest = waits && self.is_at_rest;
+    }
+
+    /// When it has to be looked at because the host has rested for long enough.
+    #[inline]
+    pub(crate) fn due(&self) -> Ns {
+        let idle = self.rule.and_then(|rule| rule.idle);
+        match idle.filter(|_| !self.is_at_rest) {
+            Some(idle) => Ns(self.host_at.0.saturating_add(idle.0)),
+            None => Ns::MAX,
+        }
+    }
+
+    /// The host may have rested for long enough at `now`.
+    pub(crate) fn look_at_host(&mut self, now: Ns) {
+        self.is_at_rest = now >= self.due() || self.is_at_rest;
+    }
+
+    /// Superblocks that it may have before garbage collection takes some: a few more than it is to have, so that it does not change with
+    /// each look.
+    fn limit(&self) -> u32 {
+        let size = self.size.written + self.size.promoted;
+        self.most.min(size + size / 8 + 1)
+    }
+}
+
+/// **Writes.**
+impl Placement {
+    /// The stream of the pool that a page of the host goes to, if any.
+    #[inline]
+    pub(super) fn pool_of_write<M: Arena>(
+        &self,
+        item: &Item,
+        table: &Table<M>,
+        shared: &Shared,
+    ) -> Option<StreamId> {
+        let stream = self.pool.written?;
+        if shared.config.write_cache != WriteCache::Protected {
+            return None;
+        }
+        let is_let_in = self
+            .cell_mode
+            .of_write(&self.pool_write(item.lpn, table, shared));
+        is_let_in.then_some(stream)
+    }
+
+    fn pool_write<M: Arena>(&self, lpn: Lpn, table: &Table<M>, shared: &Shared) -> PoolWrite {
+        let written = shared.counters.host_slots_written;
+        let old = table.map.at(lpn);
+        let at = old.and_then(|ppa| {
+            let mode = shared.blocks.info(ppa.block()).mode;
+            self.ages.written_at(ppa, shared.slots_of(mode))
+        });
+        PoolWrite {
+            lpn,
+            life: at.map(|at| written.saturating_sub(at)),
+            written,
+        }
+    }
+
+    /// The host's page `item` has been given a slot of `stream`.
+    #[inline(never)] // Most drives have no such pool.
+    pub(super) fn has_written_to<M: Arena>(
+        &mut self,
+        stream: StreamId,
+        item: &Item,
+        table: &Table<M>,
+        shared: &mut Shared,
+    ) {
+        let page = self.pool_write(item.lpn, table, shared);
+        self.cell_mode.has_written(&page);
+        shared.counters.slots_written_to_pool += u64::from(Some(stream) == self.pool.written);
+    }
+
+    /// A page of the host that belongs in the pool was refused there.
+    pub(super) fn note_bypass(&self, reason: CopyRefused, shared: &mut Shared) {
+        shared.counters.pool_bypassed[reason as usize] += 1;
+    }
+
+    /// Whether stream `stream` is the one that the host writes to in the pool.
+    pub(super) fn is_of_pool(&self, stream: StreamId) -> bool {
+        Some(stream) == self.pool.written
+    }
+}
+
+/// **Size.**
+impl Placement {
+    /// A stream has opened a superblock: how large the pool is to be is decided anew.
+    pub(crate) fn look_at_pool(&mut self, shared: &Shared) {
+        let Some(rule) = self.pool.rule else { return };
+        let (own_slots, slots) = (
+            u64::from(shared.slots_of(shared.config.mode)),
+            u64::from(shared.slots_of(rule.mode)),
+        );
+        let lent = own_slots.saturating_sub(slots).max(1);
+        let usable = shared.blocks.in_region(RegionId::MAIN);
+        let usable = usable.iter().map(|(_, info)| info);
+        let usable = usable.filter(|info| info.usage != SuperblockUse::Bad);
+        let (mut superblocks, mut valid, mut in_promoted) = (0u64, 0, 0);
+        for info in usable {
+            superblocks += 1;
+            valid += u64::from(info.valid_slots);
+            in_promoted += u32::from(info.stream.is_some() && info.stream == self.pool.promoted);
+        }
+        let reserve =
+            self.space.needed_slots - self.space.capacity_slots + self.space.least_spare();
+        let all = (superblocks * own_slots).saturating_sub(reserve + own_slots);
+        let kept = valid + valid * u64::from(rule.keep_permille) / 1000;
+        let most = (all.saturating_sub(kept) / lent).min(superblocks) as u32;
+        let state = PoolState {
+            most,
+            slots,
+            own_slots,
+            valid,
+            all,
+            unwritten: self.space.capacity_slots.saturating_sub(valid),
+            superblocks: superblocks as u32,
+        };
+        let size = self.cell_mode.resize(&state);
+        self.pool.size = PoolSize {
+            written: size.written.min(most),
+            promoted: size.promoted.min(most - size.written.min(most)),
+        };
+        self.pool.in_promoted = in_promoted;
+        self.pool.most = most;
+        self.relocation.plan_anew |= self.pool_is_too_large(0);
+    }
+
+    /// Whether the pool has more superblocks than it may have, once `taken` of them are taken.
+    pub(crate) fn pool_is_too_large(&self, taken: u32) -> bool {
+        self.pool.is_on() && self.space.in_write_pool().saturating_sub(taken) > self.pool.limit()
+    }
+
+    /// Whether the pool has more superblocks than it is to have.
+    fn pool_is_larger(&self) -> bool {
+        self.space.in_write_pool() > self.pool.size.written + self.pool.size.promoted
+    }
+
+    /// Whether the pool in mode `to` may have one superblock more; none if `to` has no such pool.
+    pub(crate) fn pool_may_grow(&self, to: CellMode) -> Option<bool> {
+        self.pool.rule.filter(|rule| rule.mode == to)?;
+        let size = self.pool.size.written + self.pool.size.promoted;
+        Some(
+            !self.space.read_only
+                && self.space.holds_capacity()
+                && self.space.in_write_pool() < size,
+        )
+    }
+}
+
+/// **Room.**
+impl Placement {
+    /// What the pool needs now.
+    pub(crate) fn pool_needs(&mut self, shared: &Shared) -> PoolNeeds {
+        let Some(rule) = self.pool.rule else {
+            return PoolNeeds::Nothing;
+        };
+        let free = self
+            .space
+            .pools
+            .of_mode(rule.mode)
+            .map_or(0, |pool| pool.free);
+        let erasing = self.space.erases.blocks();
+        let erasing = erasing.filter(|block| shared.blocks.info(*block).mode == rule.mode);
+        let ready = free + erasing.count() as u32;
+        let (low, high) = rule.ready;
+        self.pool.refills = ready < low || self.pool.refills && ready < high;
+        let is_larger = self.pool_is_larger();
+        let is_missing = free > 0
+            && self.relocation.host_waits.has(Wait::Superblock)
+            && !self.has_garbage(shared);
+        if is_larger && free > low || free > 0 && self.pool_is_too_large(0) || is_missing {
+            return PoolNeeds::Fewer;
+        }
+        match self.pool.refills && !self.space.read_only {
+            true if self.pool_may_grow(rule.mode) == Some(true) => PoolNeeds::Superblock,
+            true if !is_larger || ready == 0 => PoolNeeds::Room,
+            _ if self.pool.is_at_rest => PoolNeeds::Room,
+            _ => PoolNeeds::Nothing,
+        }
+    }
+
+    /// Whether the pool may need something. Cheap, and asked often.
+    #[inline]
+    pub(crate) fn pool_may_need(&self) -> bool {
+        let Some(rule) = self.pool.rule else {
+            return false;
+        };
+        let free = self
+            .space
+            .pools
+            .of_mode(rule.mode)
+            .map_or(0, |pool| pool.free);
+        self.pool.is_at_rest
+            || free < rule.ready.1
+            || self.pool_is_larger()
+            || self.relocation.host_waits.has(Wait::Superblock)
+    }
+
+    /// Whether the pool has a free superblock that can be erased into the drive's own mode.
+    pub(crate) fn pool_has_free(&self) -> bool {
+        self.pool_mode().is_some_and(|mode| self.has_free_in(mode))
+    }
+
+    /// A free superblock of the pool, to be erased into the drive's own mode.
+    pub(crate) fn free_of_pool(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
+        let mode = self.pool_mode()?;
+        shared.update_index();
+        let blocks = shared.blocks.in_region(RegionId::MAIN);
+        self.wear[RegionId::MAIN.index()].open(blocks, ModeSet::of(mode), false)
+    }
+
+    /// Whether the host has its next superblock, and another one is free beyond that: then the pool need not have one emptied.
+    pub(crate) fn free_beyond_next(&self, shared: &Shared) -> bool {
+        let slots = shared.slots_of(shared.config.mode);
+        self.host_has_next_without(slots, shared)
+    }
+
+    /// The mode of the pool.
+    pub(crate) fn pool_mode(&self) -> Option<CellMode> {
+        self.pool.rule.map(|rule| rule.mode)
+    }
+
+    /// The superblock of the pool that is emptied next after all that `outlook` tells: the oldest one, and the oldest of promoted pages
+    /// first while these have more than is left for them.
+    pub(crate) fn oldest_of_pool(
+        &self,
+        outlook: Outlook<'_>,
+        shared: &Shared,
+    ) -> Option<SuperblockId> {
+        let rule = self.pool.rule?;
+        let promoted_first = self.pool.in_promoted > self.pool.size.promoted;
+        let blocks = shared.blocks.in_region(RegionId::MAIN);
+        let at_rest = blocks.iter().filter(|(block, info)| {
+            let is_in = info.mode == rule.mode && info.usage == SuperblockUse::Full;
+            is_in && !info.failed && outlook.is_at_rest(*block, info)
+        });
+        let oldest = at_rest.min_by_key(|(_, info)| {
+            let is_promoted = info.stream.is_some() && info.stream == self.pool.promoted;
+            (promoted_first && !is_promoted, info.opened)
+        });
+        oldest.map(|(block, _)| block)
+    }
+
+    /// The mode into which the superblock of `current` is erased, which was emptied for the pool and `was_in_pool`: that of the pool, as
+    /// long as that is not larger than it is to be.
+    pub(crate) fn mode_after_destage(
+        &self,
+        current: &Evacuation,
+        was_in_pool: bool,
+        shared: &Shared,
+    ) -> CellMode {
+        let others = self.space.in_write_pool() - u32::from(was_in_pool);
+        match others < self.pool.size.written + self.pool.size.promoted {
+            true => current.mode,
+            false => shared.config.mode,
+        }
+    }
+}
