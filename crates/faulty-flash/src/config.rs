@@ -22,10 +22,6 @@ pub(crate) const CHANGE_LEFT: Ns = Ns(1_000);
 /// Superblocks that every drive keeps beyond its capacity: without a map on flash, and with one beside those of the map.
 const KEPT: u64 = 3;
 const KEPT_WITH_MAP: u64 = 4;
-/// Superblocks of QLC for those in SLC and TLC mode: one open and one free of each.
-const KEPT_IN_MODES: u64 = 2;
-/// Superblocks of a pool that the host writes to: one open and one free for its writes, and as many for promoted pages.
-const KEPT_IN_POOL: u64 = 4;
 
 /// A drive: its geometry, its schemes and how it is set up. Small drives find more: a drive of few slots reaches the end
 /// of its superblocks, of its buffers and of its spare within a few thousand commands.
@@ -253,11 +249,7 @@ impl DriveConfig {
         if changes_modes && self.mode != CellMode::Qlc {
             return Err(ConfigError::NoModes(self.schemes.clone()));
         }
-        let of_modes = match (changes_modes, self.schemes.requires(Need::SlcAlone)) {
-            (false, _) => 0,
-            (true, false) => KEPT_IN_MODES,
-            (true, true) => KEPT_IN_POOL,
-        };
+        let of_modes = self.schemes.kept_in_modes();
         let kept = kept + of_modes + self.schemes.own_streams();
         let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * per_block;
         if self.capacity_slots == 0 || self.capacity_slots > most {

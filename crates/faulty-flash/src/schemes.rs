@@ -124,6 +124,26 @@ impl Default for SchemeChoices {
 }
 
 impl SchemeChoices {
+    fn promotes_to_pool(&self) -> bool {
+        ["hotness", "raro"]
+            .iter()
+            .any(|rule| self.has("cell_mode", "promote", rule))
+    }
+
+    /// Superblocks of QLC that are kept for those in other modes: in SLC and TLC mode one open and one free of each. Of a pool that the host
+    /// writes to each counts whole, and promoted pages have as many again.
+    pub fn kept_in_modes(&self) -> u64 {
+        match (
+            self.requires(Need::CellModes),
+            self.requires(Need::SlcAlone),
+        ) {
+            (false, _) => 0,
+            (true, false) => 2,
+            (true, true) if self.promotes_to_pool() => 4,
+            (true, true) => 2,
+        }
+    }
+
     /// These, and the scheme of `axis` with number `scheme` in its table: for tests that walk the table. A number past
     /// the end is the last scheme.
     pub fn with(mut self, axis: Axis, scheme: usize) -> SchemeChoices {

@@ -8,9 +8,12 @@ use firstread_firmware::observe::{
     CopyRefused, Counters, ENTRY_WAYS, RegionId, SuperblockInfo, SuperblockUse,
 };
 use firstread_firmware::policy::area::{AXIS, Entry, HIGH, LOW};
+use firstread_firmware::policy::cell_mode;
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area, page_type, write_cache};
+use crate::build::{
+    Build, Chances, full_drive, kept_by, kept_by_area, kept_in_modes, page_type, write_cache,
+};
 
 /// Superblocks, and slots of each.
 const BLOCKS: u32 = 256;
@@ -431,10 +434,12 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
         let geometry = geometry(2, 1, 1, blocks, wordlines);
         // A third of the QLC drives have pools of other modes, which keep an open and a free superblock each.
         let cell_mode = match mode {
-            CellMode::Qlc if seed % 3 == 0 => 1 + seed as usize / 3 % 3,
+            CellMode::Qlc if seed % 3 == 0 => {
+                1 + seed as usize / 3 % (cell_mode::AXIS.schemes.len() - 1)
+            }
             _ => 0,
         };
-        let pools = if cell_mode > 0 { 4 } else { 0 };
+        let pools = 2 * kept_in_modes(cell_mode).min(3);
         let kept = 3 + kept_by(wear) + kept_by_area(area) + u32::from(refresh > 1) + pools + spare;
         let capacity = u64::from(blocks - kept) * u64::from(geometry.slots_per_superblock(mode));
         Build {

@@ -29,6 +29,12 @@ pub fn kept_by(wear: usize) -> u32 {
     wear::AXIS.schemes[wear].own_streams() as u32
 }
 
+/// Superblocks that scheme `cell_mode` of its axis keeps for superblocks in other modes.
+pub fn kept_in_modes(cell_mode: usize) -> u32 {
+    let schemes = SchemeChoices::default().with(cell_mode::AXIS, cell_mode);
+    schemes.kept_in_modes() as u32
+}
+
 /// The same of scheme `area` of its axis.
 pub fn kept_by_area(area: usize) -> u32 {
     area::AXIS.schemes[area].own_streams() as u32

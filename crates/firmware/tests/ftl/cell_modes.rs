@@ -6,7 +6,7 @@ use firstread_faulty_flash::{FaultyDrive, Summary, Trial, TrialEnd, geometry};
 use firstread_firmware::policy::{cell_mode, gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, kept_by, page_type};
+use crate::build::{Build, Chances, kept_by, kept_in_modes, page_type};
 
 /// `hotness` of axis `cell_mode`.
 const HOTNESS: usize = 1;
@@ -25,7 +25,8 @@ fn drive(
 ) -> Build {
     let mode = CellMode::Qlc;
     let g = geometry(2, 1, 1, blocks, wordlines);
-    let capacity = u64::from(blocks - 6 - spare) * u64::from(g.slots_per_superblock(mode));
+    let kept = 4 + kept_in_modes(cell_mode) + spare;
+    let capacity = u64::from(blocks - kept) * u64::from(g.slots_per_superblock(mode));
     Build {
         fill: capacity * fill_percent / 100,
         cell_mode,
@@ -52,18 +53,20 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
     (shape, schemes, faults, any::<u64>()).prop_map(|(shape, schemes, faults, seed)| {
         let (blocks, wordlines, spare, fill, depth) = shape;
         let (cell_mode, victim, wear, suspend, read_recovery) = schemes;
+        let in_modes = kept_in_modes(cell_mode);
+        let blocks = blocks.max(9 + in_modes);
         let mut build = drive(blocks, wordlines, spare, fill, cell_mode, seed);
         let scheme = read_recovery::AXIS.schemes[read_recovery];
         build.geometry.stripe_parity = scheme.requires(Need::StripeParity);
         let slots = u64::from(build.geometry.slots_per_superblock(build.mode));
-        build.capacity = u64::from(blocks - 6 - kept_by(wear) - spare) * slots;
+        build.capacity = u64::from(blocks - 4 - in_modes - kept_by(wear) - spare) * slots;
         build.fill = build.capacity * fill / 100;
         // A third of the drives have a map that is not in memory as a whole.
-        if seed % 3 == 0 && blocks > 16 {
+        if seed % 3 == 0 && blocks > 14 + in_modes {
             let g = &mut build.geometry;
             (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
             let slots = u64::from(g.slots_per_superblock(build.mode));
-            build.capacity = u64::from(blocks - 9 - kept_by(wear) - spare) * slots;
+            build.capacity = u64::from(blocks - 7 - in_modes - kept_by(wear) - spare) * slots;
             build.fill = build.capacity * fill / 100;
             build.map_cache = 8 + (seed % 5) as u32 * 8;
         }

@@ -7,7 +7,7 @@ use firstread_firmware::ftl::Owner;
 use firstread_firmware::policy::{cell_mode, gc_victim, read_recovery, refresh, suspend, wear};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, kept_by, page_type};
+use crate::build::{Build, Chances, kept_by, kept_in_modes, page_type};
 
 /// Schemes of axis `refresh`.
 const READ_COUNT: usize = 1;
@@ -65,7 +65,7 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
             (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
             build.map_cache = 8 + (seed % 5) as u32 * 8;
         }
-        let kept = 4 + kept_by(wear) + 3 * u32::from(cached) + 2 * u32::from(cell_mode > 0) + spare;
+        let kept = 4 + kept_by(wear) + 3 * u32::from(cached) + kept_in_modes(cell_mode) + spare;
         build.capacity = u64::from(blocks - kept) * u64::from(g.slots_per_superblock(mode));
         build.fill = build.capacity * fill / 100;
         Build {
