@@ -154,7 +154,7 @@ fn pair_of(words: &[&str]) -> Vec<&'static str> {
 /// Pairs in which a write waited for up to seven seconds, each with the seed with which it did.
 #[test]
 fn formula_no_write_waits_long_where_two_schemes_move_data() {
-    let some: [(u64, &[&str]); 13] = [
+    let some: [(u64, &[&str]); 16] = [
         (1, &["schemes.wear", "schemes.area"]),
         (1, &["schemes.area", "refresh=read-count"]),
         (1, &["area=differential-fixed", "refresh=hot"]),
@@ -173,6 +173,12 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
         (1, &["stream=write-heat", "area=differential"]),
         (2, &["stream=sepbit", "refresh=hot"]),
         (3, &["stream=fdp", "cell_mode=raro"]),
+        // A stream of moves opened the superblock that a stream of the host opened next.
+        (2, &["wear=static", "stream=fdp"]),
+        // Victims that were planned for a stream of the host were planned anew when another one opened a superblock, and held more.
+        (3, &["stream=fdp", "gc_victim=fifo"]),
+        // Writes waited for the superblock of one stream, though another one had room.
+        (2, &["stream=sepbit", "gc_victim=fifo"]),
     ];
     let some = some.map(|(seed, words)| (seed, pair_of(words)));
     are_paced(some.iter().map(|(seed, pair)| (*seed, pair)), 60_000);

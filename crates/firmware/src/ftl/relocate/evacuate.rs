@@ -93,6 +93,9 @@ impl Relocate {
                 }
                 continue;
             }
+            if lower.store.place.pauses_moves(&lower.store.shared) {
+                return false;
+            }
             if !self.start_next_mp_page(now, current, lower, ports) {
                 return false;
             }
