@@ -29,6 +29,11 @@ const SCHEMES: &[&[&[&str]]] = &[
         &["schemes.cell_mode=fixed"],
         &["schemes.cell_mode=hotness"],
         &["schemes.cell_mode=raro", "cell_mode.trigger=slow"],
+        &[
+            "schemes.cell_mode=hybrid-pools",
+            "cell_mode.wear_weight=0 permille",
+        ],
+        &["schemes.cell_mode=slc-cache", "cell_mode.idle=20 ms"],
     ],
     &[
         &["schemes.refresh=none"],
@@ -154,7 +159,7 @@ fn pair_of(words: &[&str]) -> Vec<&'static str> {
 /// Pairs in which a write waited for up to seven seconds, each with the seed with which it did.
 #[test]
 fn formula_no_write_waits_long_where_two_schemes_move_data() {
-    let some: [(u64, &[&str]); 13] = [
+    let some: [(u64, &[&str]); 16] = [
         (1, &["schemes.wear", "schemes.area"]),
         (1, &["schemes.area", "refresh=read-count"]),
         (1, &["area=differential-fixed", "refresh=hot"]),
@@ -173,6 +178,12 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
         (1, &["stream=write-heat", "area=differential"]),
         (2, &["stream=sepbit", "refresh=hot"]),
         (3, &["stream=fdp", "cell_mode=raro"]),
+        // A stream of moves opened the superblock that a stream of the host opened next.
+        (2, &["wear=static", "stream=fdp"]),
+        // Victims that were planned for a stream of the host were planned anew when another one opened a superblock, and held more.
+        (3, &["stream=fdp", "gc_victim=fifo"]),
+        // Writes waited for the superblock of one stream, though another one had room.
+        (2, &["stream=sepbit", "gc_victim=fifo"]),
     ];
     let some = some.map(|(seed, words)| (seed, pair_of(words)));
     are_paced(some.iter().map(|(seed, pair)| (*seed, pair)), 60_000);
@@ -193,6 +204,23 @@ fn formula_no_write_waits_long_where_the_host_has_several_streams() {
     let of_streams = |pair: &&Vec<&str>| pair.iter().any(|word| word.contains("schemes.stream"));
     let pairs = pairs();
     let pairs: Vec<_> = pairs.iter().filter(of_streams).collect();
+    are_paced(
+        (1..=3).flat_map(|seed| pairs.iter().map(move |pair| (seed, *pair))),
+        60_000,
+    );
+}
+
+/// All pairs in which the host writes to a pool of another cell mode, with seeds 1, 2 and 3.
+#[test]
+#[ignore = "some minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored writes_to_a_pool"]
+fn formula_no_write_waits_long_where_the_host_writes_to_a_pool() {
+    let has_pool = |pair: &&Vec<&str>| {
+        let names = ["cell_mode=hybrid-pools", "cell_mode=slc-cache"];
+        pair.iter()
+            .any(|word| names.iter().any(|name| word.ends_with(name)))
+    };
+    let pairs = pairs();
+    let pairs: Vec<_> = pairs.iter().filter(has_pool).collect();
     are_paced(
         (1..=3).flat_map(|seed| pairs.iter().map(move |pair| (seed, *pair))),
         60_000,

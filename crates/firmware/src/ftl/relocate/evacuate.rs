@@ -94,6 +94,9 @@ impl Relocate {
                 }
                 continue;
             }
+            if lower.store.place.pauses_moves(&lower.store.shared) {
+                return false;
+            }
             let mut current = current;
             let has_started = self.start_next_mp_page(now, &mut current, lower, ports);
             lower.store.place.relocation.emptying = Some(current);
