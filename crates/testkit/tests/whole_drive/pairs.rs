@@ -1,7 +1,9 @@
 //! Schemes of two axes that move data, together on one drive: each holds free superblocks of its own, and no write waits long
 //! for cleaning all the same.
 
-use firstread_drive::Precondition;
+use firstread_drive::{DriveState, Precondition};
+use firstread_firmware::observe::Owner;
+use firstread_testkit::profile;
 
 use crate::model::seeds_named;
 use crate::paced::{Load, worst_write};
@@ -237,4 +239,48 @@ fn formula_no_write_waits_long_where_any_two_schemes_move_data() {
     let runs = seeds_named().unwrap_or(0..3 * all);
     let pair = |n: u64| (1 + n / all, &pairs[(n % all) as usize]);
     are_paced(runs.map(pair), 60_000);
+}
+
+/// P/E cycles between the least and the most worn superblock of a drive with scheme `wear` once its host has overwritten it by Zipf's law with the
+/// streams of `stream`, and slots that wear leveling moved.
+fn spread(wear: &[&str], stream: &[&str]) -> (u32, u64) {
+    let (name, set) = SMALL[1];
+    let set = [set, &["capacity=400 MiB"], wear, stream].concat();
+    let mut drive = firstread_testkit::drive(profile(name, &set), &DriveState::default(), 1);
+    let handles = match stream[0] {
+        "schemes.stream=fdp" => "fdp=1\nplid_select=random\n",
+        _ => "",
+    };
+    let job = format!(
+        "[w]\nrw=randwrite\nbs=4k\niodepth=16\nnorandommap\nrandom_distribution=zipf:1.1\nio_size=1500m\n{handles}"
+    );
+    let stats = firstread_testkit::try_run(&mut drive, &job, 1, None).unwrap();
+    let worn: Vec<u32> = drive
+        .blocks()
+        .iter()
+        .map(|(_, info)| info.pe_cycles)
+        .collect();
+    let spread = worn.iter().max().unwrap() - worn.iter().min().unwrap();
+    (spread, stats.counters.slots_moved_by[Owner::Wear as usize])
+}
+
+/// Several streams of the host do not keep wear leveling from its turn, though its moves wait while one of them is about to open a
+/// superblock.
+#[test]
+fn formula_wear_is_leveled_where_the_host_has_several_streams() {
+    for stream in [
+        &["schemes.stream=write-heat", "stream.levels=3"][..],
+        &[
+            "schemes.stream=fdp",
+            "stream.handles=3",
+            "stream.persistent=true",
+        ],
+    ] {
+        let (without, _) = spread(&["schemes.wear=none"], stream);
+        let (with, moved) = spread(SCHEMES[0][1], stream);
+        assert!(
+            with <= 9 && without >= 12,
+            "{stream:?}: {with} P/E cycles apart, {without} without wear leveling, which moved {moved} slots"
+        );
+    }
 }

@@ -303,8 +303,8 @@ impl Placement {
 
     /// Whether the moves of the superblock that is being emptied pause, because the stream that they go to would open a superblock that
     /// one of several streams of the host opens soon. The host could do with what is free, but not with one less, and moves need far more
-    /// time to make another one free. They pause until the host has opened its superblock, and no longer than for a quarter of a
-    /// superblock of writes, because the stream that is about to open one may rest.
+    /// time to make another one free. They pause until the host has opened its superblock, and no longer than for half a superblock
+    /// of writes, which is twice the estimate, because the stream that is about to open one may rest.
     pub(crate) fn pauses_moves(&mut self, shared: &Shared) -> bool {
         let pauses = self.streams.has_several_of_host() && self.has_to_pause(shared);
         self.relocation.pace.is_paused = pauses;
@@ -332,7 +332,7 @@ impl Placement {
         if self.relocation.paused_at.0 != opened {
             self.relocation.paused_at = (opened, written);
         }
-        written - self.relocation.paused_at.1 < u64::from(quarter)
+        written - self.relocation.paused_at.1 < 2 * u64::from(quarter)
     }
 
     /// The stream that all pages of `current` go to, if there is one and they may go nowhere else first.

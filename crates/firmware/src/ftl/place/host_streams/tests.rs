@@ -328,13 +328,13 @@ fn formula_moves_pause_where_they_would_open_what_the_host_needs_soon() {
     assert!(!pauses(&mut drive));
 }
 
-/// Moves pause for a quarter of a superblock of writes at most, and as long again once a superblock was opened.
+/// Moves pause for half a superblock of writes at most, and as long again once a superblock was opened.
 #[test]
 fn formula_a_pause_ends_if_the_host_does_not_open_its_superblock() {
     let mut drive = emptying_of(1, Owner::Gc, 1, [7, 60]);
     for round in 0..2 {
         for written in 0..2 * SLOTS {
-            let is_early = written < SLOTS / 4;
+            let is_early = written < SLOTS / 2;
             assert_eq!(pauses(&mut drive), is_early, "round {round}, {written}");
             drive.lower.store.shared.counters.host_slots_written += 1;
         }
