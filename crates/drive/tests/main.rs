@@ -6,6 +6,7 @@ mod burn_in;
 mod formula;
 mod formula_cells;
 mod ftl;
+mod host_log;
 mod interrupt;
 mod machine;
 mod phases;

@@ -27,6 +27,7 @@ use firstread_firmware::log::Record;
 use firstread_firmware::observe::{Counters, Future, Heat, SuperblockTable};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
+use firstread_workload::host_log::HostLog;
 
 use crate::commands::{Completed, Submission};
 use crate::completions::Digest;
@@ -81,6 +82,8 @@ pub struct Drive<P = ()> {
     theory: Option<f64>,
     /// Whether that state is an approximation: [`Drive::is_approximated`].
     is_approximated: bool,
+    /// The log of the host whose data lie on it, between runs: what a clone of the drive holds means nothing without it.
+    pub(crate) host_log: Option<Box<HostLog>>,
 }
 
 impl<P> fmt::Debug for Drive<P> {

@@ -5,6 +5,7 @@ use std::fmt;
 use firstread_core::Ns;
 use firstread_firmware::observe::{Counters, SuperblockInfo, SuperblockUse};
 
+use super::host_log::LogStats;
 use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
 use crate::stats::{Amplification, Modes, OfRegion, Report, WriteBuffers};
@@ -32,9 +33,11 @@ pub struct RunStats {
     pub measured: Counters,
     /// Superblocks by cell mode, and what capacity they left.
     pub modes: Modes,
+    /// What a log of the host did, where one lay between the jobs and the drive.
+    pub host_log: Option<LogStats>,
     /// Its regions at the end, its own first.
     pub regions: Vec<OfRegion>,
-    /// Bytes programmed for each byte of the host, and whether the run was in a steady state.
+    /// Bytes programmed for each byte of the host, or of the applications above its log, and whether the run was in a steady state.
     pub amplification: Amplification,
     /// Host bytes in the write buffer at the end of the run, which are not on flash yet.
     pub buffered_bytes: u64,
