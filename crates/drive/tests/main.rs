@@ -3,6 +3,7 @@
 
 mod activate;
 mod burn_in;
+mod fdp_events;
 mod formula;
 mod formula_cells;
 mod ftl;

@@ -24,7 +24,7 @@ use firstread_core::{CellMode, CommandId, DieId, FlashEvent, Lpn, Ns, Superblock
 use firstread_firmware::Firmware;
 use firstread_firmware::ftl::{Busy, Inconsistency};
 use firstread_firmware::log::Record;
-use firstread_firmware::observe::{Counters, Future, Heat, SuperblockTable};
+use firstread_firmware::observe::{Counters, FdpLog, Future, Heat, SuperblockTable};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 use firstread_workload::host_log::HostLog;
@@ -277,6 +277,10 @@ impl<P: Payload> Drive<P> {
     /// What passed them since [`Drive::log_ports`]; nothing where it was not called.
     pub fn port_calls(&self) -> &[PortCall] {
         self.platform.port_log.port_calls()
+    }
+    /// Events of placement handles since the drive was made; none where it takes no handles.
+    pub fn fdp_log(&self) -> Option<FdpLog<'_>> {
+        self.firmware.fdp_log()
     }
     /// How often the host has read and written each page lately, where the firmware counts it.
     pub fn heat(&self) -> &Heat {

@@ -28,7 +28,7 @@ use firstread_core::{Ns, Status};
 
 use crate::drive::{Drive, PowerCut, Step};
 use crate::stats::{ByMode, Modes, Report, regions};
-use firstread_firmware::observe::Counters;
+use firstread_firmware::observe::{Counters, FdpEventKind};
 use run::{BegunGroup, Run};
 use watch::EraseWatch;
 
@@ -36,7 +36,7 @@ pub use burn_in::{BurnIn, BurnInEnd};
 pub use error::{ForesightError, RunError};
 pub use host::{CutAt, Host};
 pub use host_log::{LogStats, under_log};
-pub use outcome::{EndOfLife, Ended, Group, RunStats};
+pub use outcome::{EndOfLife, Ended, FdpEvents, Group, RunStats};
 pub use phases::Phase;
 
 /// Number of completions between two calls of `progress`.
@@ -68,6 +68,7 @@ impl<'h> Host<'h> {
             power_cut,
             interrupted,
             host_log,
+            events_before,
         } = self.go(drive, &mut watch, progress)?;
         let run_ended = run.now();
         run.settle_phases();
@@ -92,6 +93,7 @@ impl<'h> Host<'h> {
                 worst: drive.blocks().worst_capacity(),
             },
             host_log,
+            fdp_events: FdpEvents::of(drive, &events_before),
             regions: regions(drive.blocks()),
             amplification: watch.amplification(drive, burn_in),
             buffered_bytes: drive.buffered_bytes(),
@@ -124,6 +126,9 @@ impl<'h> Host<'h> {
         let start = drive.now();
         let before = drive.counters().clone();
         let modes = drive.modes();
+        let events_before = drive
+            .fdp_log()
+            .map_or_else(Default::default, |log| log.counts);
         drive.watch_capacity();
         let mut cut = host.cut;
         let mut stop = host.stop;
@@ -190,6 +195,7 @@ impl<'h> Host<'h> {
         let host_log = run.end_log(drive);
         Ok(FinishedRun {
             host_log,
+            events_before,
             run,
             start,
             before,
@@ -216,6 +222,8 @@ struct FinishedRun<'a> {
     interrupted: bool,
     /// What a log of the host did.
     host_log: Option<LogStats>,
+    /// Events of placement handles before it.
+    events_before: [u64; FdpEventKind::ALL.len()],
 }
 
 impl CutAt {

@@ -347,6 +347,7 @@ record! {
         streams: "write buffers",
         rewrites: "slots to be written again",
         bad: "bad blocks and spares",
+        events: "events of placement handles, where the drive has them",
         waiting: "programs that had not begun",
     } not {
         area: "a region's scheme learns anew which pages are hot; data stay where they are",
