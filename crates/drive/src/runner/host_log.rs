@@ -90,7 +90,7 @@ impl LogOfRun {
     /// Sends the drive what it takes. Whether the queues are full.
     pub(super) fn send(&mut self, now: Ns, drive: &mut Drive) -> Result<bool, RunError> {
         while drive.has_room() {
-            let Some(command) = self.log.next() else {
+            let Some(command) = self.log.next_command() else {
                 return Ok(false);
             };
             let (queue, since) = command.client.unwrap_or((self.queue, now));

@@ -8,7 +8,7 @@
 //! - `table`: where each page lies, what each zone holds, which zone is cleaned next.
 //! - this file: requests of applications, moves and trims, as commands to the drive.
 //!
-//! Whoever runs the log hands in requests ([`HostLog::take`]), sends the commands that it makes ([`HostLog::next`],
+//! Whoever runs the log hands in requests ([`HostLog::take`]), sends the commands that it makes ([`HostLog::next_command`],
 //! [`HostLog::sent`]), and tells which have ended ([`HostLog::ended`]). The log holds no data. It allocates when it
 //! is made and in [`HostLog::begin`].
 //!
@@ -317,7 +317,7 @@ impl HostLog {
     }
 
     /// The next command, to be sent at once. The order: what frees zones, then reads, writes, and what begins moves.
-    pub fn next(&mut self) -> Option<LogCommand> {
+    pub fn next_command(&mut self) -> Option<LogCommand> {
         self.trim()
             .or_else(|| (0..MOVES).find_map(|of| self.write_moved(of)))
             .or_else(|| self.read())

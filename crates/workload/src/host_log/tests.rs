@@ -97,7 +97,7 @@ impl Model {
             .iter()
             .position(Option::is_none)
         {
-            let Some(command) = self.log.next() else {
+            let Some(command) = self.log.next_command() else {
                 break;
             };
             self.log.sent(id as u32, &command);
