@@ -3,14 +3,14 @@
 //! Every drive has one, [`StreamId::HOST`]; a scheme of axis `stream` may declare more. A block for each concern. What the capacity
 //! is charged for a stream that is declared is in [`StreamPlan::kept_slots`](super::StreamPlan::kept_slots).
 
-use firstread_core::{Arena, Buf, Ppa, SuperblockId};
+use firstread_core::{Arena, Buf, Ns, Ppa, SuperblockId};
 
 use super::buffer::Reach;
 use super::stream_shares::HostStreamSet;
 use super::{Evacuation, Item, Placement, Programs, Why, WriteBuffer};
 use crate::ftl::map::Table;
 use crate::observe::{
-    MOST_HOST_STREAMS, OpenedFor, Owner, PageFuture, StreamId, SuperblockInfo, stream_bin,
+    FdpLog, MOST_HOST_STREAMS, OpenedFor, Owner, PageFuture, StreamId, SuperblockInfo, stream_bin,
 };
 use crate::policy::stream::{HostStreams, Lay, MovedPage, WrittenPage};
 use crate::shared::{Out, Shared};
@@ -133,7 +133,7 @@ impl Placement {
     /// A page lies in a superblock of `stream` now, and no longer at `old`. `of_host`: the host wrote it.
     #[inline(never)] // Most drives have one stream of the host.
     pub(super) fn count_streams(
-        &self,
+        &mut self,
         stream: StreamId,
         old: Option<Ppa>,
         of_host: bool,
@@ -151,6 +151,37 @@ impl Placement {
             };
             out[bin] += 1;
         }
+        if let (Some(old), false) = (old, of_host) {
+            self.events.moves(old.block());
+        }
+    }
+
+    /// The placement handle of `stream`, if that is one of the host's.
+    pub(super) fn handle_of_host(&self, stream: StreamId) -> Option<u8> {
+        match self.streams.row(stream).number() {
+            Some(OpenedFor::Host(handle)) => Some(handle),
+            _ => None,
+        }
+    }
+
+    /// The placement handle of the data of `stream`; none where data of several handles are mixed there.
+    fn handle_of(&self, stream: StreamId) -> Option<u8> {
+        match self.streams.row(stream).number()? {
+            OpenedFor::Host(handle) => Some(handle),
+            OpenedFor::Moves(number) => self.streams.moves_by_handle().then_some(number),
+        }
+    }
+
+    /// Superblock `block` is about to be erased.
+    pub(crate) fn note_erase(&mut self, now: Ns, block: SuperblockId, shared: &Shared) {
+        let stream = shared.blocks.info(block).stream;
+        let handle = stream.and_then(|stream| self.handle_of(stream));
+        self.events.erases(now, block, handle);
+    }
+
+    /// Events of placement handles so far; none of a drive without them.
+    pub(crate) fn fdp_log(&self) -> Option<FdpLog<'_>> {
+        self.events.log()
     }
 
     /// Garbage collection begins to empty superblock `block`.

@@ -7,7 +7,7 @@ use crate::config::WriteCache;
 use crate::ftl::place::stream_shares::Share;
 use crate::ftl::place::{Item, TakeError, Why};
 use crate::ftl::tests::{
-    Drive, SLOTS, drive_with, drive_with_params, emptying, fill, geometry, setup,
+    Drive, SLOTS, Silent, drive_with, drive_with_params, emptying, fill, geometry, setup,
 };
 
 /// Writes a page of the handle `placement`.
@@ -340,4 +340,69 @@ fn formula_a_pause_ends_if_the_host_does_not_open_its_superblock() {
         }
         drive.lower.store.place.relocation.paused_at.0 += 1;
     }
+}
+
+/// What the drive and the host do to the superblock of a handle are events of that handle.
+#[test]
+fn sequence_a_handle_that_leaves_its_superblock_is_told() {
+    let mut drive = fdp(40);
+    let mut ports = Silent::default();
+    for handle in [1, 2, 3] {
+        for lpn in 0..5 {
+            write(&mut drive, 16 * u64::from(handle) + lpn, handle);
+        }
+    }
+    let store = &mut drive.lower.store;
+    let of = |handle| store.place.streams.host(handle);
+    let (padded, closed, failed) = (of(1), of(2), of(3));
+    let block_of = |stream, shared: &Shared| {
+        let mut all = shared.blocks.iter();
+        all.find(|(_, info)| info.stream == Some(stream)).unwrap().0
+    };
+    // Reads have disturbed the superblock of handle 2.
+    let block = block_of(closed, &store.shared);
+    let found = store.place.close_early(Ns(7), block, &mut store.shared);
+    assert_eq!(found, Some(closed));
+    // A program of handle 3 fails, and so does the next one of the same superblock.
+    while store.pad(Ns(8), failed, &mut ports) {}
+    let left = store.place.streams.of(failed).slots_left();
+    for op in core::mem::take(&mut ports.issued) {
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        place.programmed(Ns(9), op.tag.0, false, shared, &mut ports);
+    }
+    // Handle 1 pads until its superblock is full.
+    let mut pads = 0;
+    while let Some(programs) = store
+        .place
+        .pad_superwordline(padded, &mut store.shared, &mut ports)
+    {
+        let _ = programs;
+        pads += 1;
+    }
+    for stream in [padded, closed, failed] {
+        assert!(store.place.open(Ns(10), stream, &mut store.shared));
+        store.place.opened();
+    }
+    let log = store.place.fdp_log().unwrap();
+    let told = log.last.into_iter().flatten();
+    let told: Vec<_> = told
+        .map(|e| (e.at.0, e.kind.code(), e.handle, e.slots))
+        .collect();
+    assert!(pads > 0 && left > 0);
+    assert_eq!(
+        told,
+        [
+            (7, 0x81, Some(2), SLOTS - 5),
+            (9, 0x81, Some(3), left),
+            (10, 0x00, Some(1), pads)
+        ]
+    );
+    assert_eq!(
+        drive_with(40, 64, 0, ("stream", "one"))
+            .lower
+            .store
+            .place
+            .fdp_log(),
+        None
+    );
 }
