@@ -410,6 +410,11 @@ fn golden_errors_of_logs_that_do_not_fit() {
         told(heads, &drive),
         "host_log_heads: each of 4 heads has a placement handle, and the drive has 2: `stream.handles=4` would do"
     );
+    let one_less = UnderLog {
+        handles: Some(3),
+        ..drive
+    };
+    assert!(told(heads, &one_less).contains("`stream.handles=4`"));
     let without = UnderLog {
         handles: None,
         ..drive
