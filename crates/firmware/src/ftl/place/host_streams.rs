@@ -353,7 +353,10 @@ impl Placement {
         let in_flight = (self.relocation.moves + 1) * shared.layout.slots_per_mp_page();
         let has_room = self.streams.of(stream).slots_left() >= to_move.min(in_flight);
         let quarter = (self.space.largest_slots / 4) as u32;
+        // A refresh or a superblock with a failed program waits until this one is empty, and the host may write nothing.
+        let others_wait = self.relocation.asked > 0 || self.space.failed > 0;
         if has_room
+            || others_wait
             || self.relocation.superblock_is_wanted()
             || !self.host_needs_all_within(quarter, shared)
         {

@@ -318,6 +318,15 @@ fn formula_moves_pause_where_they_would_open_what_the_host_needs_soon() {
         let mut drive = emptying_of(handle, owner, free, left);
         let what = (handle, owner, free, left);
         assert_eq!(pauses(&mut drive), expected, "{what:?}");
+        let place = &mut drive.lower.store.place;
+        place.relocation.asked = 1;
+        assert!(!pauses(&mut drive), "{what:?}, another superblock waits");
+        let place = &mut drive.lower.store.place;
+        (place.relocation.asked, place.space.failed) = (0, 1);
+        assert!(!pauses(&mut drive), "{what:?}, a failed superblock waits");
+        let place = &mut drive.lower.store.place;
+        place.space.failed = 0;
+        assert_eq!(pauses(&mut drive), expected, "{what:?}");
         let relocation = &mut drive.lower.store.place.relocation;
         relocation.host_waits.set(Wait::Superblock, true);
         assert!(!pauses(&mut drive), "{what:?}, the host waits");
