@@ -16,7 +16,9 @@ use crate::finished::Finished;
 use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
 use crate::results::fdp::fdp;
-use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
+use crate::results::modes::{
+    Damage, OfMode, capacity, damage, damage_of, has_several, lost_over_time, of_modes,
+};
 use crate::results::page_types::{OfPageType, page_types_of};
 use crate::results::streams::of_streams;
 use crate::retries::Retries;
@@ -131,10 +133,22 @@ metrics! {
         let p = o.stats.reports.last()?.read.percentile(99.9);
         (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
     };
-    "last_write_mean_us", "Mean write latency, last job (us)", |_, o| last_write(o, |job| job.write.mean_ns() / 1e3);
-    "last_write_bandwidth_mib_s", "Write bandwidth, last job (MiB/s)", |_, o| {
-        last_write(o, |job| mib(job.write.bytes) * 1e9 / job.runtime_ns.max(1) as f64)
+    "last_write_mean_us", "Last phase: mean write latency (us)", |_, o| last_writes(o).map(|all| all.write.mean_ns() / 1e3);
+    "last_write_p99.9_us", "Last phase: write P99.9 (us)", |_, o| {
+        let p = last_writes(o)?.write.percentile(99.9);
+        (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
     };
+    "last_write_bandwidth_mib_s", "Last phase: write bandwidth (MiB/s)", |_, o| {
+        last_writes(o).map(|all| mib(all.write.bytes) * 1e9 / all.runtime_ns.max(1) as f64)
+    };
+    "last_programmed_per_written", "Last phase: programmed per unit written", |_, o| {
+        let c = &o.stats.groups.last()?.counters;
+        (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
+    };
+    "last_rated_writes_tb", "Last phase: written until the rated cycles are used (TB)", |s, o| rated_writes_tb(s, &o.stats.groups.last()?.counters, |d| d.as_set);
+    "last_program_ms_per_page", "Last phase: program time for a page (ms)", |s, o| program_ms_per_page(s, &o.stats.groups.last()?.counters);
+    "last_pool_written_percent", "Last phase: written to the pool (%)", |s, o| of_written(s, &o.stats.groups.last()?.counters, |c| c.slots_written_to_pool);
+    "last_pool_bypassed_percent", "Last phase: refused by the pool (%)", |s, o| of_written(s, &o.stats.groups.last()?.counters, |c| c.pool_bypassed.iter().sum());
     "last_retries_mean", "Last phase: retries a page", |_, o| last_retries(o).map(|retries| retries.mean);
     "last_first_try_percent", "Last phase: read at the first try (%)", |_, o| {
         last_retries(o).map(|retries| 100.0 * retries.first_try)
@@ -171,10 +185,10 @@ metrics! {
     "damage_cycles", "Damage by erases (cycles of the drive's mode)", |s, o| Some(damage(s, o).as_set);
     "damage_cycles_by_ratings", "Damage, by the ratio of the ratings (cycles)", |s, o| Some(damage(s, o).by_ratings);
     "damage_cycles_alike", "Damage, every cycle alike (cycles)", |s, o| Some(damage(s, o).alike);
-    "rated_writes_tb", "Written until the rated cycles are used (TB)", |s, o| rated_writes_tb(s, o, damage(s, o).as_set);
-    "rated_writes_by_ratings_tb", "The same, damage by the ratio of the ratings (TB)", |s, o| rated_writes_tb(s, o, damage(s, o).by_ratings);
-    "rated_writes_alike_tb", "The same, every cycle damaging alike (TB)", |s, o| rated_writes_tb(s, o, damage(s, o).alike);
-    "program_ms_per_page", "Program time for a page that the host writes (ms)", |s, o| program_ms_per_page(s, o);
+    "rated_writes_tb", "Written until the rated cycles are used (TB)", |s, o| rated_writes_tb(s, &o.stats.counters, |d| d.as_set);
+    "rated_writes_by_ratings_tb", "The same, damage by the ratio of the ratings (TB)", |s, o| rated_writes_tb(s, &o.stats.counters, |d| d.by_ratings);
+    "rated_writes_alike_tb", "The same, every cycle damaging alike (TB)", |s, o| rated_writes_tb(s, &o.stats.counters, |d| d.alike);
+    "program_ms_per_page", "Program time for a page that the host writes (ms)", |s, o| program_ms_per_page(s, &o.stats.counters);
     "programmed_slots", "Mapping units programmed", |_, o| Some(o.stats.counters.slots_programmed as f64);
     "programmed_per_written", "Programmed per unit written", |_, o| {
         let c = &o.stats.counters;
@@ -223,8 +237,8 @@ metrics! {
     "slc_superblocks_percent", "Superblocks in SLC mode (% of all)", |s, o| superblocks_percent(s, o, CellMode::Slc);
     "slc_data_percent", "Data in SLC mode (% of all)", |s, o| data_percent(s, o, CellMode::Slc);
     "qlc_data_percent", "Data in QLC mode (% of all)", |s, o| data_percent(s, o, CellMode::Qlc);
-    "pool_written_percent", "Written to the pool (% of what the host wrote)", |s, o| of_written(s, o, |c| c.slots_written_to_pool);
-    "pool_bypassed_percent", "Refused by the pool (% of what the host wrote)", |s, o| of_written(s, o, |c| c.pool_bypassed.iter().sum());
+    "pool_written_percent", "Written to the pool (% of what the host wrote)", |s, o| of_written(s, &o.stats.counters, |c| c.slots_written_to_pool);
+    "pool_bypassed_percent", "Refused by the pool (% of what the host wrote)", |s, o| of_written(s, &o.stats.counters, |c| c.pool_bypassed.iter().sum());
     "slc_superblocks", "Superblocks in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.superblocks[1].into()));
     "slc_valid_slots", "Valid mapping units in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.valid_slots[1] as f64));
     "slc_erases", "Erases of superblocks in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.erases as f64));
@@ -388,10 +402,10 @@ fn last_job(o: &Outcome, of: impl Fn(&Report) -> f64) -> Option<f64> {
     (job.read.count() > 0).then(|| of(job))
 }
 
-/// A number of the job that was reported last. None where it wrote nothing.
-fn last_write(o: &Outcome, of: impl Fn(&Report) -> f64) -> Option<f64> {
-    let job = o.stats.reports.last()?;
-    (job.write.count() > 0).then(|| of(job))
+/// All requests of the phase that came last, of several phases. None where it wrote nothing.
+fn last_writes(o: &Outcome) -> Option<&Report> {
+    let all = &o.stats.groups.last()?.all;
+    (all.write.count() > 0).then_some(all)
 }
 
 fn mib(bytes: u64) -> f64 {
@@ -431,25 +445,25 @@ fn data_percent(s: &Setup, o: &Outcome, mode: CellMode) -> Option<f64> {
 }
 
 /// A number of mapping units, in percent of those that the host wrote, on a drive with several modes.
-fn of_written(s: &Setup, o: &Outcome, of: fn(&Counters) -> u64) -> Option<f64> {
-    let c = &o.stats.counters;
-    let percent = |n| 100.0 * n as f64 / c.host_slots_written as f64;
-    (c.host_slots_written > 0).then(|| modes(s, percent(of(c))))?
+fn of_written(s: &Setup, c: &Counters, of: fn(&Counters) -> u64) -> Option<f64> {
+    let written = (c.host_slots_written > 0).then_some(c.host_slots_written)?;
+    modes(s, 100.0 * of(c) as f64 / written as f64)
 }
 
-/// What the host can write until all superblocks have the cycles that the drive's own mode is rated for (TB), if it goes on as in
-/// the run, whose erases did `damage` cycles of damage in all. None of a run that erased or wrote nothing.
-fn rated_writes_tb(s: &Setup, o: &Outcome, damage: f64) -> Option<f64> {
+/// What the host can write until all superblocks have the cycles that the drive's own mode is rated for (TB), if it goes on as
+/// `counters` have counted. None where nothing was erased or written.
+fn rated_writes_tb(s: &Setup, counters: &Counters, by: fn(Damage) -> f64) -> Option<f64> {
     let geometry = &s.profile.geometry;
-    let bytes = o.stats.counters.host_slots_written as f64 * f64::from(geometry.slot_bytes);
+    let damage = by(damage_of(s, counters));
+    let bytes = counters.host_slots_written as f64 * f64::from(geometry.slot_bytes);
     let cycles = f64::from(s.profile.rated_pe_cycles()) * f64::from(geometry.blocks_per_plane);
     (damage > 0.0 && bytes > 0.0).then(|| bytes * cycles / damage / 1e12)
 }
 
 /// Time in which flash programs pages, for each page that the host writes (ms). A page of a mode takes its part of the program of a
 /// wordline.
-fn program_ms_per_page(s: &Setup, o: &Outcome) -> Option<f64> {
-    let (c, times) = (&o.stats.counters, s.profile.change_times().program);
+fn program_ms_per_page(s: &Setup, c: &Counters) -> Option<f64> {
+    let times = s.profile.change_times().program;
     let of_mode = |mode: CellMode| {
         let programmed = c.slots_programmed_by_mode[mode.index()] as f64;
         programmed * times[mode.index()].0 as f64 / f64::from(mode.bits())
@@ -841,6 +855,20 @@ mod tests {
         let ms = programmed("qlc") * 2.5 + programmed("slc") * 0.075;
         near("program_ms_per_page", ms / written);
         let last = &result["jobs"][1]["write"];
+        // The phase that came last wrote as much as its job, and the whole run more.
+        let phase = of("last_pool_written_percent") - of("pool_written_percent");
+        assert!(phase.abs() > 0.1, "{phase}");
+        for name in [
+            "rated_writes_tb",
+            "program_ms_per_page",
+            "pool_bypassed_percent",
+        ] {
+            let ratio = of(&format!("last_{name}")) / of(name);
+            assert!(
+                (0.2..5.0).contains(&ratio) && ratio != 1.0,
+                "{name}: {ratio}"
+            );
+        }
         near(
             "last_write_mean_us",
             last["lat_ns"]["mean"].as_f64().unwrap() / 1e3,
