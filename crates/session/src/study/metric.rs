@@ -803,8 +803,8 @@ mod tests {
             "schemes.read_recovery=none",
             "chip.modes.slc.cycle_damage=0.1 x",
         ];
-        let job = "[first]\nrw=randwrite\nbs=64k\nnorandommap\nnumber_ios=1500\n\
-                   [then]\nstonewall\nrw=randwrite\nbs=64k\nsize=8m\nnorandommap\nnumber_ios=1500\n";
+        let job = "[first]\nrw=randwrite\nbs=64k\nnorandommap\nio_size=94m\n\
+                   [then]\nstonewall\nrw=randwrite\nbs=64k\nsize=8m\nnorandommap\nio_size=93m\n";
         let (metrics, result) = of_drive("ibm-qlc", &set, job);
         let of = |name: &str| metrics[name].as_f64().unwrap();
         let near = |name: &str, expected: f64| {
