@@ -52,7 +52,8 @@ pub use hardware::charge::{CAUSES, Cause, NsByCause};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
 pub use runner::{
-    BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Group, Host, Phase, RunError, RunStats,
+    BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, FdpEvents, Group, Host, LogStats, Phase, RunError,
+    RunStats, under_log,
 };
 pub use state::{DriveState, EarlierFill, LastSuperblocks};
 pub use untimed::UntimedDrive;

@@ -3,9 +3,11 @@
 
 mod activate;
 mod burn_in;
+mod fdp_events;
 mod formula;
 mod formula_cells;
 mod ftl;
+mod host_log;
 mod interrupt;
 mod machine;
 mod phases;

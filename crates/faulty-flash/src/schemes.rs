@@ -94,6 +94,7 @@ fn small(axis: &Axis, param: &Param) -> i64 {
         ("cell_mode", "demand") => 20,
         ("cell_mode", "reclaim_period") => 64,
         ("cell_mode", "wear_weight") => 0,
+        ("cell_mode", "level") => 1,
         ("cell_mode", "promote") => 1,
         ("cell_mode", "idle") => 1_000_000,
         ("refresh", "warm") => 1,

@@ -93,7 +93,7 @@ impl<M: Arena> FlashStore<M> {
 
     /// Closes open superblock `block` before it is full: [`Placement::close_early`].
     pub(crate) fn close_early(&mut self, now: Ns, block: SuperblockId, ports: &mut impl Out) {
-        let Some(stream) = self.place.close_early(block, &mut self.shared) else {
+        let Some(stream) = self.place.close_early(now, block, &mut self.shared) else {
             return;
         };
         while let Some(programs) = self
@@ -114,6 +114,7 @@ impl<M: Arena> FlashStore<M> {
         ports: &mut impl Out,
     ) {
         let (place, shared) = (&mut self.place, &mut self.shared);
+        place.note_erase(now, block, shared);
         place.begin_erase(block, mode, what, &mut self.table, shared);
         shared.log_conversion(now, block, ports);
         self.erase_dies(now, block, ports);

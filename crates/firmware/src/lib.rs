@@ -49,7 +49,7 @@ use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
 use lower_layers::LowerLayers;
-use observe::{Counters, Heat, Regions, SuperblockTable};
+use observe::{Counters, FdpLog, Heat, Regions, SuperblockTable};
 use policy::area::Areas;
 use policy::gc_victim::AnyGcVictim;
 use policy::page_type::PageTypes;
@@ -267,6 +267,10 @@ impl<M: Arena> Firmware<M> {
     /// Counters of the drive.
     pub fn counters(&self) -> &Counters {
         &self.lower.store.shared.counters
+    }
+    /// Events of placement handles since the drive was new; none of a drive without placement handles.
+    pub fn fdp_log(&self) -> Option<FdpLog<'_>> {
+        self.lower.store.place.fdp_log()
     }
     /// Heat of the pages of the host.
     pub fn heat(&self) -> &Heat {

@@ -4,6 +4,8 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use firstread_drive::profile::DriveProfile;
+use firstread_drive::under_log;
 use firstread_workload::fio::UnreadFile;
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
@@ -478,6 +480,20 @@ impl Input {
     pub(crate) fn check_handles(&self, drive: Option<u16>) -> Result<(), Error> {
         match self {
             Input::Jobs { workload, .. } => Ok(workload.check_handles(drive)?),
+            Input::Trace(_) | Input::StandIn { .. } => Ok(()),
+        }
+    }
+
+    /// That the log of the host that lies below the jobs fits a drive of `profile`, where there is one.
+    ///
+    /// # Errors
+    /// [`Error::Workload`] where it does not.
+    pub(crate) fn check_host_log(&self, profile: &DriveProfile) -> Result<(), Error> {
+        match self {
+            Input::Jobs { workload, .. } => {
+                workload.plan_host_log(&under_log(profile))?;
+                Ok(())
+            }
             Input::Trace(_) | Input::StandIn { .. } => Ok(()),
         }
     }

@@ -130,7 +130,9 @@ impl Simulation {
         self.input.check_handles(handles)?;
         if let Some(by) = setup.burn_in_input() {
             by.check_handles(handles)?;
+            by.check_host_log(&setup.profile)?;
         }
+        self.input.check_host_log(&setup.profile)?;
         if let Some(path) = &self.wear_from {
             worn::wear_from(&mut setup.profile, &mut setup.state, path)?;
         }

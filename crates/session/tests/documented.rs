@@ -233,7 +233,11 @@ fn keys() -> BTreeSet<String> {
         "stream.handles=2",
     ];
     for set in [&memory[..], &[]] {
-        let job = "[a]\nrw=randrw\nbs=4k\niodepth=8\nnorandommap\n";
+        let log = match set.is_empty() {
+            true => "",
+            false => "; firstread: host_log=50%\n",
+        };
+        let job = format!("[a]\nrw=randrw\nbs=4k\niodepth=8\nnorandommap\n{log}");
         let simulation = Simulation {
             drive: "bench-4g".into(),
             limit: Some(500),
@@ -242,7 +246,7 @@ fn keys() -> BTreeSet<String> {
                 most_drive_writes: 0.01,
                 ..BurnInSetup::BY_ITSELF
             }),
-            ..Simulation::of(Input::job_file("a", job.to_owned()).unwrap())
+            ..Simulation::of(Input::job_file("a", job).unwrap())
         };
         let setup = simulation.setup().unwrap();
         let outcome = setup.simulate().unwrap();

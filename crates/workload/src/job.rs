@@ -2,7 +2,8 @@
 #![allow(missing_docs, reason = "names are those of fio's options")]
 
 use crate::error::{Location, Notice, WorkloadError};
-use crate::handles::Handles;
+use crate::handles::{Handles, HandlesError};
+use crate::host_log::{HostLogError, HostLogSpec, LogPlan, UnderLog};
 use crate::stream::JobError;
 
 /// A load: jobs that share one drive, and what the user should know about how it was read.
@@ -320,6 +321,8 @@ pub struct JobSpec {
     pub writes_per_flush: Option<u32>,
     /// Placement handles of its writes (`fdp`); none where they name none.
     pub handles: Option<Handles>,
+    /// The log of the host that lies between the jobs and the drive; all jobs of a load have the same one.
+    pub host_log: Option<HostLogSpec>,
     /// Search for a queue depth.
     pub latency_target: Option<LatencyTarget>,
     /// Jobs since the last `stonewall` or `new_group` are a reporting group.
@@ -356,6 +359,7 @@ impl Workload {
     /// # Errors
     /// [`WorkloadError::Job`], of the first job that names another one.
     pub fn check_handles(&self, drive: Option<u16>) -> Result<(), WorkloadError> {
+        let drive = self.handles_on(drive);
         self.jobs.iter().try_for_each(|job| match &job.handles {
             Some(handles) => handles.check(drive).map_err(|why| job.error(why.into())),
             None => Ok(()),
@@ -363,7 +367,109 @@ impl Workload {
     }
 }
 
+/// The log of the host.
+impl Workload {
+    /// The log, where there is one.
+    pub fn host_log(&self) -> Option<&HostLogSpec> {
+        self.jobs.first()?.host_log.as_ref()
+    }
+
+    /// What the jobs see of a drive of so many bytes.
+    pub fn capacity_on(&self, drive_bytes: u64) -> u64 {
+        let log = self.host_log();
+        log.map_or(drive_bytes, |log| log.capacity_bytes(drive_bytes))
+    }
+
+    /// Placement handles that the jobs may name on a drive that has so many: those of the log, where there is one.
+    pub fn handles_on(&self, drive: Option<u16>) -> Option<u16> {
+        match self.host_log() {
+            Some(log) => Some(u16::from(log.heads)),
+            None => drive,
+        }
+    }
+
+    /// The log on a drive, where there is one.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Job`] where the drive has no room for it, or a job asks for what the log does not take.
+    pub fn plan_host_log(&self, under: &UnderLog) -> Result<Option<LogPlan>, WorkloadError> {
+        let (Some(first), Some(log)) = (self.jobs.first(), self.host_log()) else {
+            return Ok(None);
+        };
+        let plan = log.plan(under).map_err(|why| first.error(why.into()))?;
+        for job in &self.jobs {
+            let page = under.page_bytes;
+            if let Some(bytes) = job.part_of(page) {
+                let why = HostLogError::Request { bytes, page };
+                return Err(job.error(why.into()));
+            }
+        }
+        Ok(Some(plan))
+    }
+
+    /// That the jobs agree about the log, and ask for what it takes.
+    pub(crate) fn check_host_log(&self) -> Result<(), WorkloadError> {
+        let Some(first) = self.jobs.first() else {
+            return Ok(());
+        };
+        for job in &self.jobs {
+            let why = if job.host_log != first.host_log {
+                HostLogError::Differs {
+                    other: first.name.clone(),
+                }
+            } else if job.host_log.is_none() {
+                continue;
+            } else if job.operations.directions().contains(&Direction::Trim) {
+                HostLogError::Trims
+            } else if job.power_cut_ns.is_some() {
+                HostLogError::PowerCut
+            } else if let Some(why) = job.lacks_head() {
+                why
+            } else {
+                continue;
+            };
+            return Err(job.error(why.into()));
+        }
+        match self.host_log() {
+            Some(_) if !self.jobs.iter().any(JobSpec::writes) => {
+                Err(first.error(HostLogError::NothingWritten.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl JobSpec {
+    /// The first placement handle of it that its log has no head for.
+    fn lacks_head(&self) -> Option<HostLogError> {
+        let heads = self.host_log?.heads;
+        match self.handles.as_ref()?.check(Some(u16::from(heads))) {
+            Err(HandlesError::NoSuch { why, .. }) => Some(HostLogError::NoHead {
+                handle: why.handle,
+                heads,
+            }),
+            _ => None,
+        }
+    }
+
+    /// A length or a place of requests that is no multiple of `page` bytes, as far as it is known beforehand.
+    fn part_of(&self, page: u32) -> Option<u64> {
+        let directions = self.operations.directions().iter();
+        let lengths = directions.flat_map(|d| match &self.sizes[*d as usize] {
+            Sizes::Fixed(bytes) => vec![*bytes],
+            Sizes::Range { min, .. } => vec![*min],
+            Sizes::Split(parts) => parts.iter().map(|part| part.0).collect(),
+        });
+        let aligned = self.align_bytes.into_iter().flatten();
+        let places = [self.offset, self.offset_increment];
+        let places = places.into_iter().filter_map(|place| match place {
+            Extent::Bytes(bytes) => Some(bytes),
+            Extent::Percent(_) => None,
+        });
+        let mut all = lengths.chain(aligned).map(u64::from).chain(places);
+        all.find(|bytes| bytes % u64::from(page) != 0)
+    }
+
     pub fn writes(&self) -> bool {
         self.operations.directions().contains(&Direction::Write)
     }
@@ -424,6 +530,7 @@ impl JobSpec {
             fua: false,
             writes_per_flush: None,
             handles: None,
+            host_log: None,
             latency_target: None,
             reporting_group: 0,
             wait_for: None,

@@ -6,6 +6,7 @@
 //!
 //! - [`fio`]: job files. One table of options drives parsing, messages and documentation.
 //! - [`handles`]: which placement handle a write names (NVMe's Flexible Data Placement).
+//! - [`host_log`]: a log of the host, a layer between jobs and a drive.
 //! - [`job`]: a parsed load, [`Workload`], one [`JobSpec`] per fio job and clone.
 //! - [`stream`]: [`JobStream`] turns a job into requests, without allocating per request.
 //! - [`trace`]: [`TraceReader`] turns a block trace into records; one table of formats.
@@ -15,6 +16,7 @@ mod checksum;
 pub mod error;
 pub mod fio;
 pub mod handles;
+pub mod host_log;
 pub mod job;
 mod nearest;
 pub mod stream;

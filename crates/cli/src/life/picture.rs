@@ -27,6 +27,12 @@ pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
         below.push(lost(outcome));
     }
     let mut rows = vec![row(vec![wear(outcome), bad(outcome)])];
+    if samples
+        .iter()
+        .any(|sample| sample.other_modes_share.is_some())
+    {
+        rows.push(row(vec![other_modes(outcome), amplification(outcome)]));
+    }
     if !below.is_empty() {
         rows.push(row(below));
     }
@@ -125,6 +131,48 @@ fn bad(outcome: &LifeOutcome) -> Panel {
         outcome,
         "Bad blocks",
         Axis::linear("Share of all blocks (%)"),
+        series,
+    )
+}
+
+/// Superblocks in SLC and other modes over the life.
+fn other_modes(outcome: &LifeOutcome) -> Panel {
+    let unit = unit(outcome);
+    let samples = outcome.lived.samples.iter();
+    let points = samples
+        .filter_map(|s| Some([unit.of(s.host_bytes), 100.0 * s.other_modes_share?]))
+        .collect();
+    let series = vec![line("other cell modes".into(), 2, points, Dash::Solid)];
+    panel(
+        outcome,
+        "Superblocks in SLC and other modes",
+        Axis::linear("Share of those in use (%)"),
+        series,
+    )
+}
+
+/// Write amplification between two samples of the life.
+fn amplification(outcome: &LifeOutcome) -> Panel {
+    let unit = unit(outcome);
+    let samples = outcome.lived.samples.windows(2);
+    let points = samples.filter_map(|pair| {
+        let [before, after] = pair else { return None };
+        let programmed =
+            |s: &firstread_session::life::Sample| Some(s.write_amplification? * s.host_bytes);
+        let written = after.host_bytes - before.host_bytes;
+        let rate = (programmed(after)? - programmed(before)?) / written;
+        (written > 0.0).then(|| [unit.of(after.host_bytes), rate])
+    });
+    let series = vec![line(
+        "write amplification".into(),
+        1,
+        points.collect(),
+        Dash::Solid,
+    )];
+    panel(
+        outcome,
+        "Write amplification",
+        Axis::linear("Bytes programmed a byte written"),
         series,
     )
 }

@@ -268,7 +268,7 @@ fn by_job(life: &Life, outcome: &LifeOutcome) -> String {
 /// Every sample of the life, a row an area.
 pub fn csv(outcome: &LifeOutcome) -> String {
     let mut text = String::from(
-        "host_bytes,years,write_amplification,bad_blocks,bad_share,retired_superblocks,area,pe_min,pe_mean,pe_p99,pe_max,\
+        "host_bytes,years,write_amplification,other_modes_share,bad_blocks,bad_share,retired_superblocks,area,pe_min,pe_mean,pe_p99,pe_max,\
          uber_client_hard,uber_client,uber_enterprise_hard,uber_enterprise\n",
     );
     for sample in &outcome.lived.samples {
@@ -292,12 +292,15 @@ fn csv_rows(sample: &Sample) -> String {
     for area in &sample.wear {
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{}",
             sample.host_bytes,
             sample.years,
             sample
                 .write_amplification
                 .map_or(String::new(), |all| all.to_string()),
+            sample
+                .other_modes_share
+                .map_or(String::new(), |share| share.to_string()),
             sample.bad_blocks,
             sample.bad_share,
             sample.retired,

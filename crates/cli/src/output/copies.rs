@@ -1,6 +1,6 @@
 //! Pages that were copied because of how they were read: promoted to another cell mode, or refreshed.
 
-use firstread_firmware::observe::CopyRefused;
+use firstread_firmware::observe::{CopyRefused, Owner};
 use firstread_session::Outcome;
 
 use super::format::count;
@@ -34,6 +34,25 @@ pub fn promotions(outcome: &Outcome) -> String {
         count(counters.superblocks_given_back),
         count(counters.superblocks_given_back_for_room),
         count(counters.slots_demoted),
+    )
+}
+
+/// What the host wrote to a pool in SLC mode; nothing where it wrote none and was to write none.
+pub fn written_to_pool(outcome: &Outcome) -> String {
+    let counters = &outcome.stats.counters;
+    let bypassed: u64 = counters.pool_bypassed.iter().sum();
+    if counters.slots_written_to_pool + bypassed == 0 {
+        return String::new();
+    }
+    format!(
+        "  written to SLC: {} mapping units of the host's {}; {} more were to go there and did not: {}\n\
+         \x20 emptied for room: {} superblocks, {} mapping units moved\n\n",
+        count(counters.slots_written_to_pool),
+        count(counters.host_slots_written),
+        count(bypassed),
+        refused(&counters.pool_bypassed),
+        count(counters.superblocks_destaged),
+        count(counters.slots_moved_by[Owner::Destage as usize]),
     )
 }
 

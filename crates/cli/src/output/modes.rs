@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{Axis, Dash, Figure, Mark, PALETTE, Panel, Row, Series};
 
-use super::copies::promotions;
+use super::copies::{promotions, written_to_pool};
 use super::format::{Side, bytes, count, ratio, share, table, time};
 use super::spread::Spread;
 
@@ -30,6 +30,7 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
         count(outcome.stats.counters.conversions),
     );
     text += &promotions(outcome);
+    text += &written_to_pool(outcome);
     let head = [
         "mode",
         "superblocks",

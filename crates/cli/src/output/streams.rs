@@ -1,12 +1,13 @@
 //! Streams among which a scheme chooses, and the statistics of placement handles: shown for drives that have them, and
 //! beside them.
 
-use firstread_session::results::fdp::{Fdp, OfHandle, fdp};
+use firstread_firmware::observe::FdpEventKind;
+use firstread_session::results::fdp::{Fdp, OfEvent, OfHandle, fdp};
 use firstread_session::results::streams::{OfStream, of_streams};
 use firstread_session::{Outcome, Setup};
 use serde::{Deserialize, Serialize};
 
-use super::format::{Side, bytes, count, ratio, table};
+use super::format::{Side, bytes, count, long_time, ratio, table};
 
 const HEAD: [&str; 6] = [
     "write stream",
@@ -19,6 +20,8 @@ const HEAD: [&str; 6] = [
 const FDP_HEAD: [&str; 5] = ["", "written", "invalidated", "moved", "erased"];
 
 const TITLE: &str = "streams, in mapping units; superblocks erased; memory of the write buffer";
+/// Events that a report shows, at most.
+const SHOWN_EVENTS: usize = 3;
 const FDP_TITLE: &str = "flexible data placement";
 
 fn cells(of: &OfStream) -> Vec<String> {
@@ -57,8 +60,34 @@ fn of_handles(of: &Fdp) -> Vec<Vec<String>> {
         row.resize(FDP_HEAD.len(), String::new());
         row
     };
+    let kinds = FdpEventKind::ALL.into_iter().zip(of.events);
+    let events = kinds.map(|(kind, n)| vec![event(kind), count(n)]);
     let log = log.into_iter().map(pad);
-    log.chain(of.handles.iter().map(row)).collect()
+    let rows = log.chain(of.handles.iter().map(row));
+    rows.chain(events.map(pad)).collect()
+}
+
+/// An event with its type in the standard.
+fn event(kind: FdpEventKind) -> String {
+    let what = match kind {
+        FdpEventKind::NotFullyWritten => "unit not fully written",
+        FdpEventKind::MediaReallocated => "media reallocated",
+        FdpEventKind::ImplicitlyModified => "handle taken off a unit",
+    };
+    format!("{what} ({:02x}h)", kind.code())
+}
+
+/// The last events.
+fn last_events(of: &Fdp) -> String {
+    let line = |of: &OfEvent| {
+        let handle = of
+            .handle
+            .map_or("several handles".to_owned(), |h| format!("handle {h}"));
+        let (at, size) = (long_time(of.at.0 as f64), bytes(of.bytes as f64));
+        format!("  after {at}: {}, {handle}, {size}\n", event(of.kind))
+    };
+    let from = of.last_events.len().saturating_sub(SHOWN_EVENTS);
+    of.last_events[from..].iter().map(line).collect()
 }
 
 fn sides(left: usize, columns: usize) -> Vec<Side> {
@@ -79,7 +108,10 @@ fn section(title: &str, head: &[&str], left: usize, rows: Vec<Vec<String>>) -> S
 /// Lines of a report.
 pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
     let of = of_run(setup, outcome);
-    section(TITLE, &HEAD, 1, of.rows) + &section(FDP_TITLE, &FDP_HEAD, 1, of.handles)
+    let events = fdp(setup, outcome)
+        .as_ref()
+        .map_or(String::new(), last_events);
+    section(TITLE, &HEAD, 1, of.rows) + &section(FDP_TITLE, &FDP_HEAD, 1, of.handles) + &events
 }
 
 /// Streams and handles in a run.
@@ -147,6 +179,8 @@ mod tests {
             media_bytes: 75_000_000,
             erased_bytes: 1 << 25,
             handles: vec![handle(0, 48_000_000), handle(1, 2_000_000)],
+            events: [1, 2_000, 0],
+            last_events: Vec::new(),
         };
         let of_fdp = OfStreams {
             rows: rows.iter().map(cells).collect(),

@@ -3,6 +3,7 @@
 use firstread_drive::BurnInEnd;
 use firstread_drive::stats::amplification::{CLOSE, NEAR, NotSteady, WIDEST};
 use firstread_firmware::ftl::Owner;
+use firstread_session::results::host_log::{LogInRun, host_log};
 use firstread_session::results::writes::{random_writes, written};
 use firstread_session::{Outcome, Setup};
 
@@ -79,6 +80,9 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
         bytes(written.flash_bytes as f64),
         count(counters.erases),
     );
+    if let Some(log) = host_log(setup, outcome) {
+        text += &of_log(&log);
+    }
     let owners = Owner::ALL.into_iter().zip(counters.slots_moved_by);
     let moved: Vec<String> = owners
         .filter(|(_, n)| *n > 0)
@@ -97,6 +101,26 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
         None => "",
     };
     text
+}
+
+/// What a log of the host wrote.
+fn of_log(log: &LogInRun) -> String {
+    let amplifies = match (log.of_log(), log.of_drive(), log.of_both()) {
+        (Some(log), Some(drive), Some(both)) => {
+            format!(
+                " (amplified {log:.2} times by the log, {drive:.2} by the drive, {both:.2} by both)"
+            )
+        }
+        _ => String::new(),
+    };
+    format!(
+        "  of that a log of the host wrote {} for applications and moved {}{amplifies}; {} zones of {} cleaned, {} requests waited\n",
+        bytes(log.application_bytes as f64),
+        bytes(log.moved_bytes as f64),
+        count(log.zones_cleaned),
+        bytes(log.zone_bytes as f64),
+        count(log.waited),
+    )
 }
 
 /// What the burn-in before the run did, if there was one.

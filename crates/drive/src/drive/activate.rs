@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use firstread_core::Ns;
 use firstread_core::params::Need;
 use firstread_ecc::{Code, CodeError};
+use firstread_firmware::Firmware;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use thiserror::Error;
 
 use super::{CutRefused, Drive, PowerCut};
+use crate::initial_contents::FilledMemory;
 use crate::payload::Payload;
 use crate::profile::DriveProfile;
 use crate::tables::TableError;
@@ -81,7 +83,10 @@ impl<P: Payload> Drive<P> {
             let what = "the write buffer would lie elsewhere in memory";
             return Err(ActivateError::AnotherBuild { what });
         }
-        if !firmware.stream_buffers().eq(self.firmware.stream_buffers()) {
+        let has_handles = |firmware: &Firmware<FilledMemory>| firmware.fdp_log().is_some();
+        if !firmware.stream_buffers().eq(self.firmware.stream_buffers())
+            || has_handles(&firmware) != has_handles(&self.firmware)
+        {
             let what = "superblocks of other write streams are open";
             return Err(ActivateError::AnotherBuild { what });
         }

@@ -126,6 +126,7 @@ impl<P: Payload> Drive<P> {
             cut_recovery: None,
             theory: None,
             is_approximated: false,
+            host_log: None,
         })
     }
 }

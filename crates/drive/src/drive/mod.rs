@@ -24,9 +24,10 @@ use firstread_core::{CellMode, CommandId, DieId, FlashEvent, Lpn, Ns, Superblock
 use firstread_firmware::Firmware;
 use firstread_firmware::ftl::{Busy, Inconsistency};
 use firstread_firmware::log::Record;
-use firstread_firmware::observe::{Counters, Future, Heat, SuperblockTable};
+use firstread_firmware::observe::{Counters, FdpLog, Future, Heat, SuperblockTable};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
+use firstread_workload::host_log::HostLog;
 
 use crate::commands::{Completed, Submission};
 use crate::completions::Digest;
@@ -81,6 +82,8 @@ pub struct Drive<P = ()> {
     theory: Option<f64>,
     /// Whether that state is an approximation: [`Drive::is_approximated`].
     is_approximated: bool,
+    /// The log of the host whose data lie on it, between runs: what a clone of the drive holds means nothing without it.
+    pub(crate) host_log: Option<Box<HostLog>>,
 }
 
 impl<P> fmt::Debug for Drive<P> {
@@ -274,6 +277,10 @@ impl<P: Payload> Drive<P> {
     /// What passed them since [`Drive::log_ports`]; nothing where it was not called.
     pub fn port_calls(&self) -> &[PortCall] {
         self.platform.port_log.port_calls()
+    }
+    /// Events of placement handles since the drive was made; none where it takes no handles.
+    pub fn fdp_log(&self) -> Option<FdpLog<'_>> {
+        self.firmware.fdp_log()
     }
     /// How often the host has read and written each page lately, where the firmware counts it.
     pub fn heat(&self) -> &Heat {

@@ -404,6 +404,25 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
         );
         return wrong("cell_mode.lost", message);
     }
+    if let Some(smallest) = value("smallest").filter(|&smallest| smallest > 0) {
+        let each = own.saturating_sub(u64::from(geometry.slots_per_superblock(CellMode::Slc)));
+        let spare = super::keeps::spare_of_pool(drive, all);
+        let takes = smallest as u64 * each;
+        if takes > spare {
+            let message = format!(
+                "{smallest} superblocks in SLC mode take {takes} mapping units, {each} each, and beside capacity, reserve, streams and least \
+                 spare the drive has {spare}: {} superblocks would do",
+                spare / each.max(1)
+            );
+            return wrong("cell_mode.smallest", message);
+        }
+    }
+    let promotes =
+        choice.scheme.requires(Need::SlcAlone) && value("promote").is_some_and(|rule| rule > 0);
+    if promotes && !drive.heat.enabled && !drive.needs(Need::Heat) {
+        let message = "promotes pages that are read often, and nothing counts reads: set `heat.enabled` to true, or choose none";
+        return wrong("cell_mode.promote", message.into());
+    }
     let has = drive.over_provisioning_permille();
     if let Some(keep) = value("keep").filter(|&keep| keep >= has as i64) {
         let message = format!(

@@ -86,6 +86,12 @@ fn cost(drive: &DriveProfile, all: u64, keep: i64) -> Cost {
     }
 }
 
+/// Slots that a full drive has for a pool that the host writes to, of `all` slots.
+pub(super) fn spare_of_pool(drive: &DriveProfile, all: u64) -> u64 {
+    let (capacity, kept) = needed_slots(drive);
+    all.saturating_sub(capacity + kept)
+}
+
 /// Whether the scheme of axis `cell_mode` can ever have a superblock, and leaves the high wearing area what it needs.
 pub(super) fn fit(drive: &DriveProfile) -> Result<(), (String, String)> {
     fit_without(drive, 0)

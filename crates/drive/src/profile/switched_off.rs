@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use firstread_core::params::Role;
+use firstread_core::params::{Need, Role};
 use firstread_firmware::WriteCache;
 
 use crate::profile::{DriveProfile, SchemeChoice};
@@ -49,13 +49,34 @@ struct Rule {
 }
 
 /// One rule for each condition under which the firmware does not ask a scheme.
-const RULES: &[Rule] = &[Rule {
-    axis: "area",
-    of: entry_of_host,
-}];
+const RULES: &[Rule] = &[
+    Rule {
+        axis: "area",
+        of: entry_of_host,
+    },
+    Rule {
+        axis: "cell_mode",
+        of: writes_to_pool,
+    },
+];
 
 /// `Placement::has_one_choice` of the firmware: a flush waits for the stream of the host alone.
 fn entry_of_host(drive: &DriveProfile, choice: &SchemeChoice) -> Option<SwitchedOff> {
+    let what = "no write of the host enters the low wearing area";
+    by_write_cache(drive, choice, what)
+}
+
+/// `Placement::pool_of_write` of the firmware, for the same reason.
+fn writes_to_pool(drive: &DriveProfile, choice: &SchemeChoice) -> Option<SwitchedOff> {
+    let has_pool = choice.scheme.requires(Need::SlcAlone);
+    has_pool.then(|| by_write_cache(drive, choice, "the host writes nothing to the SLC pool"))?
+}
+
+fn by_write_cache(
+    drive: &DriveProfile,
+    choice: &SchemeChoice,
+    what: &'static str,
+) -> Option<SwitchedOff> {
     let value = match drive.dram.write_cache {
         WriteCache::Protected => return None,
         WriteCache::Volatile => "volatile",
@@ -64,7 +85,7 @@ fn entry_of_host(drive: &DriveProfile, choice: &SchemeChoice) -> Option<Switched
     Some(SwitchedOff {
         axis: choice.axis.name,
         scheme: choice.scheme.name,
-        what: "no write of the host enters the low wearing area",
+        what,
         option: "dram.write_cache",
         value,
         why: "a flush waits for the stream of the host alone",

@@ -1,6 +1,7 @@
 //! The host: jobs of a workload or a trace, each with its queue, pace and end.
 
 use firstread_core::{HostOp, Ns};
+use firstread_workload::host_log::HostLogError;
 use firstread_workload::job::ExitWhat;
 use firstread_workload::{
     JobError, JobSpec, JobStream, Location, Request, TraceRecord, WorkloadError,
@@ -135,6 +136,20 @@ impl<'a> Client<'a> {
         })
     }
 
+    /// That the log of the host does not take what the job asks for.
+    #[cold]
+    pub(super) fn refused(&self, why: HostLogError) -> WorkloadError {
+        let (place, job) = self
+            .job
+            .clone()
+            .unwrap_or((Location::whole(""), String::new()));
+        WorkloadError::Job {
+            place,
+            job,
+            why: why.into(),
+        }
+    }
+
     pub(crate) fn trace(
         records: impl Iterator<Item = Result<TraceRecord, WorkloadError>> + 'a,
         depth: u32,
@@ -195,6 +210,11 @@ impl<'a> Client<'a> {
         } else {
             self.dependencies.exit_all.map(|_| "exitall")
         }
+    }
+
+    /// Requests in flight at most.
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
     }
 
     /// How long after the start of its group it waits.

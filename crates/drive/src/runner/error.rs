@@ -75,6 +75,11 @@ pub enum ForesightError {
         job: String,
         option: &'static str,
     },
+    /// A log of the host lies between the jobs and the drive.
+    #[error(
+        "a log of the host (`host_log`) decides only as it goes on where what a job asks for lies"
+    )]
+    HostLog,
     /// A trace was not given a second time.
     #[error(
         "the records of the trace were given once, and have to be given twice (`Host::foretell_by`)"

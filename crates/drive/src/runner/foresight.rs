@@ -30,6 +30,9 @@ impl Host<'_> {
         };
         let scheme = format!("{}={}", asks.axis.name, asks.scheme.name);
         let unknown = |why| RunError::Foresight { scheme, why };
+        if self.log_of.is_some() {
+            return Err(unknown(ForesightError::HostLog));
+        }
         let mut told = Told::new(drive.profile(), self.limit);
         match self.again.take() {
             Some(records) => {

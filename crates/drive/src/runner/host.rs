@@ -1,12 +1,15 @@
 //! The host of a run: jobs or a trace, and when the power is cut.
 
 use firstread_core::{HostOp, Ns};
+use firstread_workload::host_log::HostLogError;
 use firstread_workload::job::Direction;
 use firstread_workload::{JobSpec, TraceRecord, Workload, WorkloadError};
 
 use super::client::{Client, Records};
 use super::flow::Flows;
+use super::host_log::LogOfRun;
 use super::phases::{self, PhasePlan};
+use crate::drive::Drive;
 use crate::stats::Report;
 
 /// What `job` issues. Memory is reserved for no more, since a run may have thousands of jobs.
@@ -42,6 +45,8 @@ pub struct Host<'a> {
     pub(super) burn_in: Option<f64>,
     /// The records of the trace once more, for a drive whose schemes ask what is to come.
     pub(super) again: Option<Records<'a>>,
+    /// The load, if a log of the host lies between its jobs and the drive.
+    pub(super) log_of: Option<Box<Workload>>,
     /// Whether the run is to stop.
     pub(super) stop: Option<&'a dyn Fn() -> bool>,
 }
@@ -97,6 +102,7 @@ impl<'a> Host<'a> {
         limit: Option<u64>,
         pass: u64,
     ) -> Result<Host<'a>, WorkloadError> {
+        let capacity_bytes = workload.capacity_on(capacity_bytes);
         let cut = workload.jobs.iter().filter_map(|job| job.power_cut_ns);
         let mut host = Host {
             clients: Vec::new(),
@@ -107,6 +113,7 @@ impl<'a> Host<'a> {
             cut: cut.min().map(|after| CutAt::Time(Ns(after))),
             burn_in: None,
             again: None,
+            log_of: workload.host_log().map(|_| Box::new(workload.clone())),
             stop: None,
         };
         for job in &workload.jobs {
@@ -147,12 +154,29 @@ impl<'a> Host<'a> {
             cut: None,
             burn_in: None,
             again: None,
+            log_of: None,
             stop: None,
         }
     }
 
-    /// The drive has so many placement handles; none where it takes no handle.
+    /// The log between jobs and `drive`, where there is one.
+    pub(super) fn log(&self, drive: &mut Drive) -> Result<Option<Box<LogOfRun>>, WorkloadError> {
+        let Some(workload) = &self.log_of else {
+            drive.host_log = None;
+            return Ok(None);
+        };
+        if self.cut.is_some() {
+            return Err(workload.jobs[0].error(HostLogError::PowerCut.into()));
+        }
+        let requests = self.clients.iter().map(Client::depth).sum();
+        let log = LogOfRun::new(workload, drive, self.clients.len() as u32, requests)?;
+        Ok(log.map(Box::new))
+    }
+
+    /// The drive has so many placement handles; none where it takes no handle. Where there is a log, jobs name those of the log.
     pub(super) fn on_handles(&mut self, drive: Option<u16>) -> Result<(), WorkloadError> {
+        let log_of = self.log_of.as_ref();
+        let drive = log_of.map_or(drive, |workload| workload.handles_on(drive));
         let mut clients = self.clients.iter_mut();
         clients.try_for_each(|client| client.on_handles(drive))
     }

@@ -4,6 +4,7 @@
 //! - `client`: one job or trace, with its queue, pace and end; `flow` and `depth_search`: fio's `flow` and
 //!   `latency_target`.
 //! - `foresight`: what a load will read and write, for a drive whose schemes ask.
+//! - `host_log`: a log of the host between the jobs and the drive.
 //! - `run`: which client issues next, which clients have ended, what is counted.
 //! - `watch`: watches erases, and stops a run that is in a steady state.
 //! - `phases`: jobs that run together, and the temperature that they bring.
@@ -17,6 +18,7 @@ mod error;
 mod flow;
 mod foresight;
 mod host;
+mod host_log;
 mod outcome;
 mod phases;
 mod run;
@@ -26,14 +28,15 @@ use firstread_core::{Ns, Status};
 
 use crate::drive::{Drive, PowerCut, Step};
 use crate::stats::{ByMode, Modes, Report, regions};
-use firstread_firmware::observe::Counters;
+use firstread_firmware::observe::{Counters, FdpEventKind};
 use run::{BegunGroup, Run};
 use watch::EraseWatch;
 
 pub use burn_in::{BurnIn, BurnInEnd};
 pub use error::{ForesightError, RunError};
 pub use host::{CutAt, Host};
-pub use outcome::{EndOfLife, Ended, Group, RunStats};
+pub use host_log::{LogStats, under_log};
+pub use outcome::{EndOfLife, Ended, FdpEvents, Group, RunStats};
 pub use phases::Phase;
 
 /// Number of completions between two calls of `progress`.
@@ -64,6 +67,8 @@ impl<'h> Host<'h> {
             events,
             power_cut,
             interrupted,
+            host_log,
+            events_before,
         } = self.go(drive, &mut watch, progress)?;
         let run_ended = run.now();
         run.settle_phases();
@@ -87,6 +92,8 @@ impl<'h> Host<'h> {
                 end: drive.modes(),
                 worst: drive.blocks().worst_capacity(),
             },
+            host_log,
+            fdp_events: FdpEvents::of(drive, &events_before),
             regions: regions(drive.blocks()),
             amplification: watch.amplification(drive, burn_in),
             buffered_bytes: drive.buffered_bytes(),
@@ -112,13 +119,20 @@ impl<'h> Host<'h> {
         let mut host = self;
         host.on_handles(drive.profile().placement_handles())?;
         host.foretell(drive)?;
+        let log = host.log(drive)?;
+        if log.is_some() {
+            watch.has_log();
+        }
         let start = drive.now();
         let before = drive.counters().clone();
         let modes = drive.modes();
+        let events_before = drive
+            .fdp_log()
+            .map_or_else(Default::default, |log| log.counts);
         drive.watch_capacity();
         let mut cut = host.cut;
         let mut stop = host.stop;
-        let mut run = Run::new(host);
+        let mut run = Run::new(host, log);
         run.start(start, drive)?;
         let mut events = 0u64;
         let mut reported = 0;
@@ -164,9 +178,12 @@ impl<'h> Host<'h> {
                     run.stop();
                     break;
                 }
-                if watch.is_behind(drive.counters()) && watch.note(drive.counters()) {
-                    run.stop();
-                    break;
+                if watch.is_behind(drive.counters()) {
+                    let host_bytes = run.host_bytes(drive.counters());
+                    if watch.note(drive.counters(), host_bytes) {
+                        run.stop();
+                        break;
+                    }
                 }
                 if step == Step::Host {
                     break;
@@ -175,7 +192,10 @@ impl<'h> Host<'h> {
             until = drive.now();
         }
         progress(run.completed);
+        let host_log = run.end_log(drive);
         Ok(FinishedRun {
+            host_log,
+            events_before,
             run,
             start,
             before,
@@ -200,6 +220,10 @@ struct FinishedRun<'a> {
     power_cut: Option<PowerCut>,
     /// Whether it was stopped by its host.
     interrupted: bool,
+    /// What a log of the host did.
+    host_log: Option<LogStats>,
+    /// Events of placement handles before it.
+    events_before: [u64; FdpEventKind::ALL.len()],
 }
 
 impl CutAt {

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use firstread_core::Ns;
-use firstread_firmware::observe::{Counters, SuperblockInfo, SuperblockUse};
+use firstread_firmware::observe::{
+    Counters, FdpEvent, FdpEventKind, SuperblockInfo, SuperblockUse,
+};
 
+use super::host_log::LogStats;
 use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
 use crate::stats::{Amplification, Modes, OfRegion, Report, WriteBuffers};
@@ -32,9 +35,13 @@ pub struct RunStats {
     pub measured: Counters,
     /// Superblocks by cell mode, and what capacity they left.
     pub modes: Modes,
+    /// What a log of the host did, where one lay between the jobs and the drive.
+    pub host_log: Option<LogStats>,
+    /// Events of placement handles, where the drive has them.
+    pub fdp_events: Option<FdpEvents>,
     /// Its regions at the end, its own first.
     pub regions: Vec<OfRegion>,
-    /// Bytes programmed for each byte of the host, and whether the run was in a steady state.
+    /// Bytes programmed for each byte of the host, or of the applications above its log, and whether the run was in a steady state.
     pub amplification: Amplification,
     /// Host bytes in the write buffer at the end of the run, which are not on flash yet.
     pub buffered_bytes: u64,
@@ -61,6 +68,32 @@ pub struct Group {
     pub all: Report,
     /// Counters of the firmware from the start of the group to that of the next one, or to the end of the run.
     pub counters: Counters,
+}
+
+/// Events of placement handles in a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FdpEvents {
+    /// How many there were, in the order of [`FdpEventKind::ALL`].
+    pub counts: [u64; FdpEventKind::ALL.len()],
+    /// The last ones, on the clock of the drive, the first one first.
+    pub last: Vec<FdpEvent>,
+}
+
+impl FdpEvents {
+    /// Those since the drive had counted `before`.
+    pub(super) fn of(drive: &Drive, before: &[u64]) -> Option<FdpEvents> {
+        let log = drive.fdp_log()?;
+        let mut counts = log.counts;
+        let then = before.iter();
+        counts.iter_mut().zip(then).for_each(|(n, then)| *n -= then);
+        let kept = log.last.map(<[FdpEvent]>::len).iter().sum::<usize>();
+        let earlier = kept.saturating_sub(counts.iter().sum::<u64>() as usize);
+        let last = log.last.into_iter().flatten().skip(earlier);
+        Some(FdpEvents {
+            counts,
+            last: last.copied().collect(),
+        })
+    }
 }
 
 /// How a run ended.

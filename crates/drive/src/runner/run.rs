@@ -8,6 +8,7 @@ use super::client::{Client, Next};
 use super::error::RunError;
 use super::flow::{Flows, Share};
 use super::host::Host;
+use super::host_log::{LogOfRun, LogStats};
 use super::phases::{Phase, PhasePlan};
 use crate::commands::{Completed, Submission};
 use crate::drive::Drive;
@@ -50,10 +51,14 @@ pub(crate) struct Run<'a> {
     crowded: bool,
     /// A status that ends the run.
     pub(crate) failed: Option<Status>,
+    /// The log of the host between the clients and the drive.
+    log: Option<Box<LogOfRun>>,
+    /// Whether nothing of the log is left to be done, as far as clients want nothing more.
+    log_rests: bool,
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(host: Host<'a>) -> Run<'a> {
+    pub(crate) fn new(host: Host<'a>, log: Option<Box<LogOfRun>>) -> Run<'a> {
         let clients = host.clients;
         Run {
             now: Ns::ZERO,
@@ -77,6 +82,8 @@ impl<'a> Run<'a> {
             completed: 0,
             in_flight: 0,
             failed: None,
+            log_rests: log.is_none(),
+            log,
             clients,
         }
     }
@@ -110,7 +117,10 @@ impl<'a> Run<'a> {
                 self.woken();
             } else if let Some(completed) = drive.completion(next) {
                 self.now = next;
-                self.completed(&completed);
+                match self.log.is_some() {
+                    false => self.completed(&completed),
+                    true => self.log_completed(&completed),
+                }
             }
             if self.failed.is_some() || drive.stale().is_some() {
                 return Ok(Ns::MAX);
@@ -256,7 +266,7 @@ impl<'a> Run<'a> {
 
     /// Whether every client has ended and nothing is in flight.
     pub(crate) fn done(&self) -> bool {
-        self.running == 0
+        self.running == 0 && self.log_rests
     }
 
     /// Whether it has ended: done, or failed.
@@ -285,6 +295,9 @@ impl<'a> Run<'a> {
             {
                 self.start_group(next, drive)?;
             }
+        }
+        if self.log.is_some() {
+            self.send(drive)?;
         }
         if self.wake_due != Ns::MAX {
             // A client may have been polled earlier in this loop, and may now wait for a later time.
@@ -331,6 +344,14 @@ impl<'a> Run<'a> {
                     if let Some(flows) = &mut self.flows {
                         flows.issued(i, &mut self.ready);
                     }
+                    if let Some(log) = &mut self.log {
+                        let taken = log.take(i, &request, since);
+                        taken.map_err(|why| client.refused(why))?;
+                        if client.is_busy() {
+                            return Ok(());
+                        }
+                        continue;
+                    }
                     let command = Submission {
                         op: request.op,
                         offset_bytes: request.offset_bytes,
@@ -353,6 +374,37 @@ impl<'a> Run<'a> {
                 Next::Wait | Next::End => return Ok(()),
             }
         }
+    }
+
+    /// The log sends what the drive takes of it. Where no client issues anything more, it comes to rest.
+    #[inline(never)] // Few runs have a log.
+    fn send(&mut self, drive: &mut Drive) -> Result<(), RunError> {
+        if let Some(log) = &mut self.log {
+            self.log_rests = self.running == 0 && log.comes_to_rest();
+            self.crowded |= log.send(self.now, drive)?;
+        }
+        Ok(())
+    }
+
+    /// A command of the log has completed now, and perhaps a request with it.
+    #[inline(never)]
+    fn log_completed(&mut self, completed: &Completed<'_>) {
+        if let Some(mut log) = self.log.take() {
+            let failed = log.ended(completed, |request| self.completed(request));
+            self.failed = self.failed.or(failed);
+            self.log = Some(log);
+        }
+    }
+
+    /// Bytes that the host has written, by `counters`, or the applications above its log.
+    pub(super) fn host_bytes(&self, counters: &Counters) -> u64 {
+        let log = self.log.as_ref();
+        log.map_or(counters.host_bytes_written, |log| log.application_bytes())
+    }
+
+    /// The run has ended, and `drive` keeps its log.
+    pub(super) fn end_log(&mut self, drive: &mut Drive) -> Option<LogStats> {
+        self.log.take().map(|log| log.end(drive))
     }
 
     /// Power was cut, and is back at `now`: what was in flight will never complete, and clients go on

@@ -10,6 +10,8 @@ use crate::stats::segments::Segments;
 pub(super) struct EraseWatch {
     segments: Segments,
     judge: Option<Judge>,
+    /// Whether writes amplify in a log of the host first: what theory expects of the drive is not what comes of both.
+    has_log: bool,
 }
 
 /// Stops a run that is in a steady state, or has written enough.
@@ -30,6 +32,7 @@ impl EraseWatch {
         EraseWatch {
             segments: Segments::new(drive.counters(), slot_bytes),
             judge: None,
+            has_log: false,
         }
     }
 
@@ -54,15 +57,24 @@ impl EraseWatch {
         }
     }
 
+    /// A log of the host lies above the drive.
+    pub(super) fn has_log(&mut self) {
+        self.has_log = true;
+        if let Some(judge) = &mut self.judge {
+            judge.expected.theory = None;
+        }
+    }
+
     #[inline]
     pub(super) fn is_behind(&self, counters: &Counters) -> bool {
         self.segments.is_behind(counters)
     }
 
-    /// Superblocks have been erased. Whether the run is to stop.
+    /// Superblocks have been erased; so many bytes were written, all in all, by the host or the applications above its log. Whether the run
+    /// is to stop.
     #[cold]
-    pub(super) fn note(&mut self, counters: &Counters) -> bool {
-        self.segments.note(counters);
+    pub(super) fn note(&mut self, counters: &Counters, host_bytes: u64) -> bool {
+        self.segments.note(counters, host_bytes);
         let erases = self.segments.erases();
         let Some(judge) = &mut self.judge else {
             return false;
@@ -97,7 +109,7 @@ impl EraseWatch {
     /// Write amplification of the run so far.
     pub(super) fn amplification(&self, drive: &Drive, burn_in: Option<f64>) -> Amplification {
         let expected = Expected {
-            theory: drive.expected_amplification(),
+            theory: drive.expected_amplification().filter(|_| !self.has_log),
             burn_in,
         };
         let superblocks = drive.profile().geometry.blocks_per_plane;

@@ -334,7 +334,7 @@ mod tests {
             counters.erases += 1;
             moves(i, &mut counters.slots_moved_by);
             assert!(segments.is_behind(&counters));
-            segments.note(&counters);
+            segments.note(&counters, counters.host_bytes_written);
         }
         let expected = Expected {
             theory,
@@ -524,7 +524,7 @@ mod tests {
                 counters.slots_programmed += 3000;
                 counters.slots_moved_by[Owner::Wear as usize] += wear;
                 counters.erases += 1;
-                segments.note(&counters);
+                segments.note(&counters, counters.host_bytes_written);
             }
             let found = Amplification::of(&segments, 64, expected);
             assert_eq!(found.steady().is_some(), is_steady, "{wear}: {found:?}");

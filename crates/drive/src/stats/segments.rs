@@ -43,9 +43,12 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    fn of(counters: &Counters, slot_bytes: u32) -> Segment {
+    fn of(counters: &Counters, host_bytes: u64, slot_bytes: u32) -> Segment {
         Segment {
-            written: Written::of(counters, slot_bytes),
+            written: Written {
+                host_bytes,
+                ..Written::of(counters, slot_bytes)
+            },
             moved_bytes: counters.slots_moved_by.map(|n| n * u64::from(slot_bytes)),
         }
     }
@@ -110,11 +113,12 @@ impl Segments {
         counters.erases != self.erases
     }
 
-    /// Superblocks have been erased.
+    /// Superblocks have been erased. The host has written so many bytes, all in all: those that `counters` has, or, where the host
+    /// keeps a log, those of its applications.
     #[cold]
-    pub(crate) fn note(&mut self, counters: &Counters) {
+    pub(crate) fn note(&mut self, counters: &Counters, host_bytes: u64) {
         self.erases = counters.erases;
-        let now = Segment::of(counters, self.slot_bytes);
+        let now = Segment::of(counters, host_bytes, self.slot_bytes);
         let Some((began, erases)) = self.last else {
             self.last = Some((now, self.erases));
             return;

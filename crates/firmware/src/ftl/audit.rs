@@ -114,7 +114,13 @@ impl<M: Arena> FlashStore<M> {
         if !shared.blocks.index_agrees(&shared.config.geometry) {
             return Err(Inconsistency::Index);
         }
-        if physical != space.physical_slots {
+        let apart = shared.blocks.apart();
+        let usable = shared
+            .blocks
+            .iter()
+            .filter(|(_, info)| info.usage != SuperblockUse::Bad);
+        let in_pool = usable.filter(|(_, info)| apart.has(info.mode)).count();
+        if physical != space.physical_slots || in_pool != space.in_write_pool() as usize {
             return Err(Inconsistency::Physical);
         }
         let count =

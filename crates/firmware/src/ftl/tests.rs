@@ -173,9 +173,20 @@ pub(crate) fn drive_with_spare(
 pub(crate) fn drive_with_write_cache(
     mode: CellMode,
     setup: &Setup,
+    sizes: (u32, u64),
+    write_cache: WriteCache,
+    (axis, scheme): (&str, &str),
+) -> Drive {
+    drive_with_params(mode, setup, sizes, write_cache, (axis, scheme, &[]))
+}
+
+/// The same with parameters of the scheme that are not its defaults.
+pub(crate) fn drive_with_params(
+    mode: CellMode,
+    setup: &Setup,
     (map_cache, least_spare_slots): (u32, u64),
     write_cache: WriteCache,
-    (axis_name, scheme): (&str, &str),
+    (axis_name, scheme, params): (&str, &str, &[(&str, i64)]),
 ) -> Drive {
     let (geometry, capacity) = (setup.geometry, setup.capacity_slots);
     let config = Config {
@@ -209,8 +220,14 @@ pub(crate) fn drive_with_write_cache(
                 .schemes
                 .iter()
                 .find(|s| axis.name == axis_name && s.name == scheme);
+            let set = |param: &Param| {
+                let set = params.iter().find(|(key, _)| *key == param.key);
+                set.filter(|_| chosen.is_some()).map(|(_, value)| *value)
+            };
             let chosen = chosen.unwrap_or(&axis.schemes[0]);
-            (chosen, chosen.params.iter().map(Param::default).collect())
+            let values = chosen.params.iter();
+            let values = values.map(|param| set(param).unwrap_or_else(|| param.default()));
+            (chosen, values.collect())
         })
         .collect();
     let choice = |axis: &Axis| {

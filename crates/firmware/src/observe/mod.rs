@@ -6,6 +6,7 @@ mod at_rest;
 mod by_wear;
 mod copy_refused;
 mod counters;
+mod fdp;
 mod future;
 mod groups;
 mod heat;
@@ -24,6 +25,7 @@ pub use counters::{
     Counter, Counters, FrontEndCounters, PAGE_TYPES, RETRY_BINS, STREAM_BINS, Unit, page_type_bin,
     stream_bin,
 };
+pub use fdp::{FdpEvent, FdpEventKind, FdpLog, KEPT_FDP_EVENTS};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};

@@ -258,7 +258,7 @@ impl<M: Arena> Firmware<M> {
     /// The program of `job` has ended.
     fn programmed(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
         let store = &mut self.lower.store;
-        let frees = store.place.programmed(job, ok, &mut store.shared, ports);
+        let frees = (store.place).programmed(now, job, ok, &mut store.shared, ports);
         if frees || self.host.waits_for_programs() {
             self.complete_safe(ports);
             self.resume_writes(now, ports);

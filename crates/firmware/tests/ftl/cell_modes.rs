@@ -15,7 +15,7 @@ const HOTNESS: usize = 1;
 const SLOT_BYTES: u64 = 4096;
 
 /// A drive of QLC superblocks; `spare` more of them than the capacity, cleaning and the pools take.
-fn drive(
+pub fn drive(
     blocks: u32,
     wordlines: u16,
     spare: u32,
@@ -148,8 +148,10 @@ fn powerloss_two_erases_side_by_side_are_repeated() {
 /// would wait for ever once the pool held what was left free. This drive did.
 #[test]
 fn sequence_only_the_scheme_fills_its_pools() {
-    const CLAIRVOYANT: usize = 3;
-    let mut build = drive(19, 1, 0, 95, CLAIRVOYANT, 2_932_131_177_250_739_630);
+    let mut schemes = cell_mode::AXIS.schemes.iter();
+    let clairvoyant = schemes.position(|scheme| scheme.name == "clairvoyant");
+    let clairvoyant = clairvoyant.expect("a scheme of the axis");
+    let mut build = drive(19, 1, 0, 95, clairvoyant, 2_932_131_177_250_739_630);
     build.geometry.stripe_parity = true;
     build.capacity = 88;
     build.fill = 84;

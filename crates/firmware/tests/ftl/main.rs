@@ -17,6 +17,7 @@ mod model;
 mod oracles;
 /// Which superblocks do the schemes choose, and is wear leveled?
 mod policies;
+mod pools;
 /// Does refresh lose nothing, and can cleaning finish beside it?
 mod refresh;
 /// Do free superblocks that cleaning needs stay, and what does a superblock remember?

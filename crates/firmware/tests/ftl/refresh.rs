@@ -44,7 +44,7 @@ pub fn any_drive() -> impl Strategy<Value = Build> {
     );
     let mode = prop::sample::select(vec![CellMode::Slc, CellMode::Tlc, CellMode::Qlc]);
     // Over-provisioning beyond what any such drive keeps, from none on.
-    let shape = (12u32..28, 1u16..6, 0u32..3, 0u64..101, 1u32..40);
+    let shape = (16u32..28, 1u16..6, 0u32..3, 0u64..101, 1u32..40);
     (shape, mode, schemes, faults, any::<u64>()).prop_map(|(shape, mode, schemes, faults, seed)| {
         let (blocks, wordlines, spare, fill, depth) = shape;
         let (refresh, cell_mode, victim, wear, suspend, read_recovery) = schemes;

@@ -105,6 +105,8 @@ pub fn setup() -> Setup {
         sensing: SensingTable::NOTHING,
         correctable_bits: 72,
         read_time: ReadTime::default(),
+        program: [firstread_core::Ns(1_000_000); 4],
+        cycle_damage: firstread_core::CycleDamage::ALIKE,
         temperature_c: 25,
         seed: 1,
         other_modes: Box::default(),

@@ -149,6 +149,7 @@ fn sample(sample: &Sample) -> Value {
         "bad_share": sample.bad_share,
         "retired_superblocks": sample.retired,
         "write_amplification": sample.write_amplification,
+        "other_modes_share": sample.other_modes_share,
         "wear": wear(sample),
         "uncorrectable_bit_error_rate": sample.lost.map(lost),
     })

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use firstread_core::{HostOp, Ns, Status};
+use firstread_drive::profile::drive::CellModes;
 use firstread_drive::stats::{Wear, Written};
 use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
-use firstread_firmware::observe::{Counters, Owner};
+use firstread_firmware::observe::{Counters, Owner, SuperblockUse};
 use firstread_firmware::policy::area::{AREAS, LOW};
 
 use super::bounds::{MOST_BUFFERED, MOST_ENDURANCES, YEAR_S};
@@ -280,6 +281,7 @@ impl Living<'_> {
             factory_bad_blocks: factory,
             retired: blocks.retired.iter().filter(|r| **r).count() as u32,
             write_amplification: self.amplification(),
+            other_modes_share: other_modes_share(&self.drive),
             wear: areas(&self.drive)
                 .into_iter()
                 .filter_map(|(name, of)| area_wear(name, of, &blocks))
@@ -312,6 +314,18 @@ fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
             .to_vec(),
         false => vec![("one", 0..blocks.len())],
     }
+}
+
+/// Share of the superblocks in use of `drive` that are in another cell mode than its own; none where none may be.
+fn other_modes_share(drive: &UntimedDrive) -> Option<f64> {
+    let profile = drive.profile();
+    let in_use = drive.blocks().iter().map(|(_, info)| info);
+    let in_use = in_use.filter(|info| info.usage != SuperblockUse::Bad);
+    let (all, others) = in_use.fold((0u32, 0u32), |(all, others), info| {
+        (all + 1, others + u32::from(info.mode != profile.mode))
+    });
+    let may_change = profile.firmware.cell_modes == CellModes::All;
+    (may_change && all > 0).then(|| f64::from(others) / f64::from(all))
 }
 
 /// Share of the page reads in `counters` that the low wearing area of `drive` served; none without areas, or without reads.

@@ -90,6 +90,8 @@ pub struct Sample {
     pub retired: u32,
     /// Bytes programmed for each that the host wrote until then; none while the write buffer holds a tenth of that or more.
     pub write_amplification: Option<f64>,
+    /// Share of the superblocks in use that are in another cell mode than the drive's own; none where all keep their mode.
+    pub other_modes_share: Option<f64>,
     pub wear: Vec<AreaWear>,
     /// Uncorrectable bit error rates of data kept as the classes of JESD218 say, where cells have voltages.
     pub lost: Option<Rates>,

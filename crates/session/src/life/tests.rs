@@ -158,6 +158,7 @@ fn sample_of(blocks: firstread_drive::WornBlocks) -> Sample {
         factory_bad_blocks: 0,
         retired: 0,
         write_amplification: None,
+        other_modes_share: None,
         wear: Vec::new(),
         lost: None,
         blocks,

@@ -1,8 +1,8 @@
 //! Statistics of NVMe's Flexible Data Placement: those of its log page, and what became of the writes of each handle.
 
-use firstread_core::CellMode;
-use firstread_firmware::observe::OpenedFor;
-use serde_json::{Value, json};
+use firstread_core::{CellMode, Ns};
+use firstread_firmware::observe::{FdpEvent, FdpEventKind, OpenedFor};
+use serde_json::{Map, Value, json};
 
 use super::streams::{OfStream, of_streams};
 use super::writes::written;
@@ -22,6 +22,22 @@ pub struct Fdp {
     pub erased_bytes: u64,
     /// By placement handle.
     pub handles: Vec<OfHandle>,
+    /// Events in the run, in the order of [`FdpEventKind::ALL`].
+    pub events: [u64; FdpEventKind::ALL.len()],
+    /// The last ones.
+    pub last_events: Vec<OfEvent>,
+}
+
+/// An event of a reclaim unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OfEvent {
+    /// When it happened, from the start of the run.
+    pub at: Ns,
+    pub kind: FdpEventKind,
+    /// None where data of several handles are mixed in the reclaim unit.
+    pub handle: Option<u8>,
+    /// Bytes padded, moved, or left unwritten.
+    pub bytes: u64,
 }
 
 /// A placement handle in a run. Superblocks of a handle are those of its stream of the host and, where isolation is
@@ -66,6 +82,13 @@ pub fn fdp(setup: &Setup, outcome: &Outcome) -> Option<Fdp> {
             erased_bytes: sum(|of| of.superblocks_erased) * superblock(profile.mode),
         }
     };
+    let events = outcome.stats.fdp_events.as_ref();
+    let of_event = |event: &FdpEvent| OfEvent {
+        at: event.at.since(outcome.began),
+        kind: event.kind,
+        handle: event.handle,
+        bytes: u64::from(event.slots) * slot_bytes,
+    };
     let written = written(setup, outcome);
     let erases = outcome.stats.counters.erases_by_mode;
     let erased = CellMode::ALL.into_iter().zip(erases);
@@ -75,6 +98,10 @@ pub fn fdp(setup: &Setup, outcome: &Outcome) -> Option<Fdp> {
         media_bytes: written.flash_bytes,
         erased_bytes: erased.map(|(mode, n)| n * superblock(mode)).sum(),
         handles: (0..handles).map(of_handle).collect(),
+        events: events.map_or_else(Default::default, |events| events.counts),
+        last_events: events.map_or(Vec::new(), |events| {
+            events.last.iter().map(of_event).collect()
+        }),
     })
 }
 
@@ -97,11 +124,26 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Option<Value> {
             "erased_bytes": of.erased_bytes,
         })
     };
+    let event = |of: &OfEvent| {
+        json!({
+            "at_ns": of.at.0,
+            "type": of.kind.code(),
+            "name": of.kind.name(),
+            "handle": of.handle,
+            "bytes": of.bytes,
+        })
+    };
+    let kinds = FdpEventKind::ALL.into_iter().zip(of.events);
+    let events: Map<String, Value> = kinds
+        .map(|(kind, n)| (kind.name().to_owned(), n.into()))
+        .collect();
     Some(json!({
         "persistent": of.is_persistent,
         "hbmw_bytes": of.host_bytes,
         "mbmw_bytes": of.media_bytes,
         "mbe_bytes": of.erased_bytes,
         "handles": of.handles.iter().map(row).collect::<Vec<Value>>(),
+        "events": events,
+        "last_events": of.last_events.iter().map(event).collect::<Vec<Value>>(),
     }))
 }

@@ -7,7 +7,7 @@
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
 //! - [`modes`]: capacity, traffic and wear by cell mode. `refresh`: data rewritten because of their reads.
 //! - [`areas`]: areas that wear apart. [`page_types`]: reads by page type. [`streams`]: streams among which a
-//!   scheme chooses. [`fdp`]: statistics of placement handles.
+//!   scheme chooses. [`fdp`]: statistics of placement handles. [`host_log`]: a log of the host above the drive.
 //! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
@@ -18,6 +18,7 @@ pub mod calibration;
 pub mod fdp;
 mod fio;
 pub mod front;
+pub mod host_log;
 mod job_options;
 mod memory;
 pub mod modes;
@@ -264,6 +265,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     }
     if let Some(fdp) = fdp::json(setup, outcome) {
         value["fdp"] = fdp;
+    }
+    if let Some(log) = host_log::json(setup, outcome) {
+        value["host_log"] = log;
     }
     if let Some(areas) = areas::json(outcome) {
         value["areas"] = areas;

@@ -16,11 +16,13 @@ use crate::finished::Finished;
 use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
 use crate::results::fdp::fdp;
+use crate::results::host_log::host_log;
 use crate::results::modes::{
     Damage, OfMode, capacity, damage, damage_of, has_several, lost_over_time, of_modes,
 };
 use crate::results::page_types::{OfPageType, page_types_of};
 use crate::results::streams::of_streams;
+use crate::results::writes::written;
 use crate::retries::Retries;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
@@ -274,6 +276,14 @@ metrics! {
     "mbmw_mib", "Media bytes with metadata written (MiB)", |s, o| Some(mib(fdp(s, o)?.media_bytes));
     "mbe_mib", "Media bytes erased (MiB)", |s, o| Some(mib(fdp(s, o)?.erased_bytes));
     "mbmw_per_hbmw", "Media bytes per host byte written", |s, o| fdp(s, o)?.amplification();
+    "log_application_mib", "Written by applications above a log of the host (MiB)", |s, o| Some(mib(host_log(s, o)?.application_bytes));
+    "log_moved_mib", "Written by cleaning of a log of the host (MiB)", |s, o| Some(mib(host_log(s, o)?.moved_bytes));
+    "log_written_per_application", "Written by a log of the host per byte of an application", |s, o| host_log(s, o)?.of_log();
+    "programmed_per_log", "Programmed per byte that a log of the host wrote", |s, o| host_log(s, o)?.of_drive();
+    "programmed_per_application", "Programmed per byte of an application", |s, o| match host_log(s, o) {
+        Some(log) => log.of_both(),
+        None => written(s, o).ratio(),
+    };
 }
 
 metrics! {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use firstread_core::HostOp;
+use firstread_core::params::Need;
 use firstread_drive::precondition::Precondition;
 use firstread_drive::profile::{Kind, Library};
 use firstread_drive::{CutAt, Drive, DriveState, Host};
@@ -198,9 +199,21 @@ fn rows() -> Vec<Row> {
                 "cell_mode" => row(
                     name,
                     "raro-femu",
-                    &[SMALL_BLOCKS, MODES, set],
+                    &[
+                        SMALL_BLOCKS,
+                        MODES,
+                        set,
+                        match scheme.name {
+                            // A page in SLC mode costs less than one of QLC.
+                            "hybrid-pools" => &["cell_mode.wear_weight=0 permille"],
+                            _ => &[],
+                        },
+                    ],
                     aged(0, 500),
-                    HOT_READS,
+                    match scheme.requires(Need::SlcAlone) {
+                        true => HOT_MIXED,
+                        false => HOT_READS,
+                    },
                 ),
                 // Data of 28 days take retries, and a few pages have most of the reads.
                 "refresh" => row(

@@ -1,7 +1,9 @@
 //! Schemes of two axes that move data, together on one drive: each holds free superblocks of its own, and no write waits long
 //! for cleaning all the same.
 
-use firstread_drive::Precondition;
+use firstread_drive::{DriveState, Precondition};
+use firstread_firmware::observe::Owner;
+use firstread_testkit::profile;
 
 use crate::model::seeds_named;
 use crate::paced::{Load, worst_write};
@@ -29,6 +31,11 @@ const SCHEMES: &[&[&[&str]]] = &[
         &["schemes.cell_mode=fixed"],
         &["schemes.cell_mode=hotness"],
         &["schemes.cell_mode=raro", "cell_mode.trigger=slow"],
+        &[
+            "schemes.cell_mode=hybrid-pools",
+            "cell_mode.wear_weight=0 permille",
+        ],
+        &["schemes.cell_mode=slc-cache", "cell_mode.idle=20 ms"],
     ],
     &[
         &["schemes.refresh=none"],
@@ -154,7 +161,7 @@ fn pair_of(words: &[&str]) -> Vec<&'static str> {
 /// Pairs in which a write waited for up to seven seconds, each with the seed with which it did.
 #[test]
 fn formula_no_write_waits_long_where_two_schemes_move_data() {
-    let some: [(u64, &[&str]); 13] = [
+    let some: [(u64, &[&str]); 16] = [
         (1, &["schemes.wear", "schemes.area"]),
         (1, &["schemes.area", "refresh=read-count"]),
         (1, &["area=differential-fixed", "refresh=hot"]),
@@ -173,6 +180,12 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
         (1, &["stream=write-heat", "area=differential"]),
         (2, &["stream=sepbit", "refresh=hot"]),
         (3, &["stream=fdp", "cell_mode=raro"]),
+        // A stream of moves opened the superblock that a stream of the host opened next.
+        (2, &["wear=static", "stream=fdp"]),
+        // Victims that were planned for a stream of the host were planned anew when another one opened a superblock, and held more.
+        (3, &["stream=fdp", "gc_victim=fifo"]),
+        // Writes waited for the superblock of one stream, though another one had room.
+        (2, &["stream=sepbit", "gc_victim=fifo"]),
     ];
     let some = some.map(|(seed, words)| (seed, pair_of(words)));
     are_paced(some.iter().map(|(seed, pair)| (*seed, pair)), 60_000);
@@ -199,6 +212,23 @@ fn formula_no_write_waits_long_where_the_host_has_several_streams() {
     );
 }
 
+/// All pairs in which the host writes to a pool of another cell mode, with seeds 1, 2 and 3.
+#[test]
+#[ignore = "some minutes: cargo test -p firstread-testkit --test whole_drive -- --ignored writes_to_a_pool"]
+fn formula_no_write_waits_long_where_the_host_writes_to_a_pool() {
+    let has_pool = |pair: &&Vec<&str>| {
+        let names = ["cell_mode=hybrid-pools", "cell_mode=slc-cache"];
+        pair.iter()
+            .any(|word| names.iter().any(|name| word.ends_with(name)))
+    };
+    let pairs = pairs();
+    let pairs: Vec<_> = pairs.iter().filter(has_pool).collect();
+    are_paced(
+        (1..=3).flat_map(|seed| pairs.iter().map(move |pair| (seed, *pair))),
+        60_000,
+    );
+}
+
 /// All pairs, with other loads. Run `n` is the pair `n` modulo their number, with seed 1 in the first round of all pairs.
 /// `FIRSTREAD_MODEL_SEEDS=A..B` runs these; there are three rounds.
 #[test]
@@ -209,4 +239,48 @@ fn formula_no_write_waits_long_where_any_two_schemes_move_data() {
     let runs = seeds_named().unwrap_or(0..3 * all);
     let pair = |n: u64| (1 + n / all, &pairs[(n % all) as usize]);
     are_paced(runs.map(pair), 60_000);
+}
+
+/// P/E cycles between the least and the most worn superblock of a drive with scheme `wear` once its host has overwritten it by Zipf's law with the
+/// streams of `stream`, and slots that wear leveling moved.
+fn spread(wear: &[&str], stream: &[&str]) -> (u32, u64) {
+    let (name, set) = SMALL[1];
+    let set = [set, &["capacity=400 MiB"], wear, stream].concat();
+    let mut drive = firstread_testkit::drive(profile(name, &set), &DriveState::default(), 1);
+    let handles = match stream[0] {
+        "schemes.stream=fdp" => "fdp=1\nplid_select=random\n",
+        _ => "",
+    };
+    let job = format!(
+        "[w]\nrw=randwrite\nbs=4k\niodepth=16\nnorandommap\nrandom_distribution=zipf:1.1\nio_size=1500m\n{handles}"
+    );
+    let stats = firstread_testkit::try_run(&mut drive, &job, 1, None).unwrap();
+    let worn: Vec<u32> = drive
+        .blocks()
+        .iter()
+        .map(|(_, info)| info.pe_cycles)
+        .collect();
+    let spread = worn.iter().max().unwrap() - worn.iter().min().unwrap();
+    (spread, stats.counters.slots_moved_by[Owner::Wear as usize])
+}
+
+/// Several streams of the host do not keep wear leveling from its turn, though its moves wait while one of them is about to open a
+/// superblock.
+#[test]
+fn formula_wear_is_leveled_where_the_host_has_several_streams() {
+    for stream in [
+        &["schemes.stream=write-heat", "stream.levels=3"][..],
+        &[
+            "schemes.stream=fdp",
+            "stream.handles=3",
+            "stream.persistent=true",
+        ],
+    ] {
+        let (without, _) = spread(&["schemes.wear=none"], stream);
+        let (with, moved) = spread(SCHEMES[0][1], stream);
+        assert!(
+            with <= 9 && without >= 12,
+            "{stream:?}: {with} P/E cycles apart, {without} without wear leveling, which moved {moved} slots"
+        );
+    }
 }

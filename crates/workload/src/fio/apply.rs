@@ -2,6 +2,7 @@
 
 use super::error::ValueError;
 use super::handles;
+use super::host_log;
 use super::value::{MAX_BYTES, Value, fill_shares};
 use crate::error::{Location, WorkloadError};
 use crate::job::{
@@ -37,6 +38,7 @@ pub struct Draft {
     sync: bool,
     files: u32,
     pub(super) handles: handles::Options,
+    pub(super) host_log: host_log::Options,
 }
 
 type Set = Result<(), ValueError>;
@@ -93,6 +95,7 @@ impl Draft {
             sync: false,
             files: 1,
             handles: handles::Options::default(),
+            host_log: host_log::Options::default(),
         }
     }
 
@@ -162,6 +165,10 @@ impl Draft {
         job.fua = self.sync;
         job.handles = match self.handles.finish(&mut notices) {
             Ok(handles) => handles,
+            Err(why) => return fail(job, why),
+        };
+        job.host_log = match self.host_log.finish() {
+            Ok(log) => log,
             Err(why) => return fail(job, why),
         };
         let strides = &mut self.strides;

@@ -15,6 +15,7 @@ mod command_line;
 mod engines;
 mod error;
 mod handles;
+mod host_log;
 pub mod options;
 pub mod own;
 mod row;
@@ -102,11 +103,13 @@ pub fn parse_with(file: &str, text: &str, read: ReadFile<'_>) -> Result<Workload
         jobs.push(job);
     });
     own::one_temperature_a_phase(&jobs)?;
-    Ok(Workload {
+    let workload = Workload {
         name: file.to_owned(),
         jobs,
         notices: reader.notices,
-    })
+    };
+    workload.check_host_log()?;
+    Ok(workload)
 }
 
 struct Reader<'a> {

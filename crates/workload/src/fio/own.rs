@@ -1,4 +1,4 @@
-//! Options that fio does not have: what a drive is exposed to while a job file runs. They stand in comments of the job
+//! Options that fio does not have: what a drive is exposed to while a job file runs, and a log of the host above it. They stand in comments of the job
 //! file, `; firstread: temperature=55`, so that fio runs the same file and ignores them.
 
 use super::apply::Draft;
@@ -44,6 +44,51 @@ pub const OWN_OPTIONS: &[OptionRow] = &[
         example: "30",
         doc: "so long after the start of the run the power of the drive is cut, once, and comes back",
         effect: Effect::Load(power_cut),
+    },
+    OptionRow {
+        name: "host_log",
+        aliases: &[],
+        takes: "bytes, or % of the drive",
+        default: "none",
+        example: "80%",
+        doc: "a log of the host lies between the jobs and the drive; the jobs see so many bytes of it, and it cleans its zones with the rest of the drive",
+        effect: Effect::Load(|d, v| d.host_log.set_capacity(v)),
+    },
+    OptionRow {
+        name: "host_log_zone",
+        aliases: &[],
+        takes: "bytes",
+        default: "a superblock",
+        example: "4m",
+        doc: "length of a zone of the log",
+        effect: Effect::Load(|d, v| d.host_log.set_zone(v)),
+    },
+    OptionRow {
+        name: "host_log_heads",
+        aliases: &[],
+        takes: "1 to 16",
+        default: "1",
+        example: "4",
+        doc: "heads of the log for what jobs write, one for each placement handle that they name",
+        effect: Effect::Load(|d, v| d.host_log.set_heads(v)),
+    },
+    OptionRow {
+        name: "host_log_moves",
+        aliases: &[],
+        takes: "with-writes, apart, by-handle",
+        default: "apart",
+        example: "by-handle",
+        doc: "where pages go that the log moves: to the head of their handle, to one head for all, or to a head for each handle",
+        effect: Effect::Load(|d, v| d.host_log.set_moves(v)),
+    },
+    OptionRow {
+        name: "host_log_victim",
+        aliases: &[],
+        takes: "greedy, cost-benefit, fifo",
+        default: "greedy",
+        example: "cost-benefit",
+        doc: "which zone the log cleans next",
+        effect: Effect::Load(|d, v| d.host_log.set_victim(v)),
     },
 ];
 

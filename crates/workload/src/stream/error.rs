@@ -5,6 +5,7 @@ use firstread_core::permutation::MAX_NUMBERS;
 use thiserror::Error;
 
 use crate::handles::HandlesError;
+use crate::host_log::HostLogError;
 
 /// Why a job contradicts itself, does not fit on the drive or cannot go on.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -106,6 +107,9 @@ pub enum JobError {
     /// The job names placement handles that the drive does not have.
     #[error(transparent)]
     Handles(#[from] HandlesError),
+    /// The log of the host does not fit the drive, or the jobs not the log.
+    #[error(transparent)]
+    HostLog(#[from] HostLogError),
     /// A rule that the job breaks.
     #[error("{0}")]
     Rule(&'static str),

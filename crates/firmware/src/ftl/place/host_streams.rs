@@ -3,13 +3,15 @@
 //! Every drive has one, [`StreamId::HOST`]; a scheme of axis `stream` may declare more. A block for each concern. What the capacity
 //! is charged for a stream that is declared is in [`StreamPlan::kept_slots`](super::StreamPlan::kept_slots).
 
-use firstread_core::{Arena, Buf, Ppa, SuperblockId};
+use firstread_core::{Arena, Buf, Ns, Ppa, SuperblockId};
 
 use super::buffer::Reach;
 use super::stream_shares::HostStreamSet;
-use super::{Item, Placement, Programs, Why, WriteBuffer};
+use super::{Evacuation, Item, Placement, Programs, Why, WriteBuffer};
 use crate::ftl::map::Table;
-use crate::observe::{MOST_HOST_STREAMS, OpenedFor, Owner, StreamId, SuperblockInfo, stream_bin};
+use crate::observe::{
+    FdpLog, MOST_HOST_STREAMS, OpenedFor, Owner, PageFuture, StreamId, SuperblockInfo, stream_bin,
+};
 use crate::policy::stream::{HostStreams, Lay, MovedPage, WrittenPage};
 use crate::shared::{Out, Shared};
 
@@ -131,7 +133,7 @@ impl Placement {
     /// A page lies in a superblock of `stream` now, and no longer at `old`. `of_host`: the host wrote it.
     #[inline(never)] // Most drives have one stream of the host.
     pub(super) fn count_streams(
-        &self,
+        &mut self,
         stream: StreamId,
         old: Option<Ppa>,
         of_host: bool,
@@ -149,6 +151,37 @@ impl Placement {
             };
             out[bin] += 1;
         }
+        if let (Some(old), false) = (old, of_host) {
+            self.events.moves(old.block());
+        }
+    }
+
+    /// The placement handle of `stream`, if that is one of the host's.
+    pub(super) fn handle_of_host(&self, stream: StreamId) -> Option<u8> {
+        match self.streams.row(stream).number() {
+            Some(OpenedFor::Host(handle)) => Some(handle),
+            _ => None,
+        }
+    }
+
+    /// The placement handle of the data of `stream`; none where data of several handles are mixed there.
+    fn handle_of(&self, stream: StreamId) -> Option<u8> {
+        match self.streams.row(stream).number()? {
+            OpenedFor::Host(handle) => Some(handle),
+            OpenedFor::Moves(number) => self.streams.moves_by_handle().then_some(number),
+        }
+    }
+
+    /// Superblock `block` is about to be erased.
+    pub(crate) fn note_erase(&mut self, now: Ns, block: SuperblockId, shared: &Shared) {
+        let stream = shared.blocks.info(block).stream;
+        let handle = stream.and_then(|stream| self.handle_of(stream));
+        self.events.erases(now, block, handle);
+    }
+
+    /// Events of placement handles so far; none of a drive without them.
+    pub(crate) fn fdp_log(&self) -> Option<FdpLog<'_>> {
+        self.events.log()
     }
 
     /// Garbage collection begins to empty superblock `block`.
@@ -290,6 +323,80 @@ impl Placement {
             until[at] = when;
         }
         Openings { until, len }
+    }
+
+    /// Slots left in all superblocks that the host fills, where pages of a stream without one go to another stream.
+    pub(crate) fn room_of_neighbours(&self) -> Option<u32> {
+        let go = self.streams.has_several_of_host() && self.host_streams.goes_to_neighbour();
+        let left = |stream| self.streams.of(stream).slots_left();
+        go.then(|| self.streams.of_host().map(left).sum())
+    }
+
+    /// Whether the moves of the superblock that is being emptied pause, because the stream that they go to would open a superblock that
+    /// one of several streams of the host opens soon. The host could do with what is free, but not with one less, and moves need far more
+    /// time to make another one free. They pause until the host has opened its superblock, and no longer than for half a superblock
+    /// of writes, which is twice the estimate, because the stream that is about to open one may rest.
+    pub(crate) fn pauses_moves(&mut self, shared: &Shared) -> bool {
+        let pauses = self.streams.has_several_of_host() && self.has_to_pause(shared);
+        self.relocation.pace.is_paused = pauses;
+        pauses
+    }
+
+    #[inline(never)] // Most drives have one stream of the host.
+    fn has_to_pause(&mut self, shared: &Shared) -> bool {
+        let current = self.relocation.emptying;
+        let stream = current.and_then(|current| self.only_stream_of(&current, shared));
+        let (Some(current), Some(stream)) = (current, stream) else {
+            return false;
+        };
+        let to_move = shared.blocks.info(current.block).valid_slots;
+        let in_flight = (self.relocation.moves + 1) * shared.layout.slots_per_mp_page();
+        let has_room = self.streams.of(stream).slots_left() >= to_move.min(in_flight);
+        let quarter = (self.space.largest_slots / 4) as u32;
+        if has_room
+            || self.relocation.superblock_is_wanted()
+            || !self.host_needs_all_within(quarter, shared)
+        {
+            return false;
+        }
+        let (opened, written) = (self.space.opened(), shared.counters.host_slots_written);
+        if self.relocation.paused_at.0 != opened {
+            self.relocation.paused_at = (opened, written);
+        }
+        written - self.relocation.paused_at.1 < 2 * u64::from(quarter)
+    }
+
+    /// The stream that all pages of `current` go to, if there is one and they may go nowhere else first.
+    fn only_stream_of(&self, current: &Evacuation, shared: &Shared) -> Option<StreamId> {
+        match current.owner {
+            Owner::Wear if let Some(cold) = self.streams.cold() => Some(cold),
+            Owner::Gc | Owner::Wear if !self.host_streams.goes_to_neighbour() => {
+                let number = self.host_streams.of_move(&MovedPage {
+                    owner: current.owner,
+                    lies: self.lay(Ppa::new(current.block, 0), shared),
+                    future: PageFuture::default(),
+                });
+                Some(self.streams.moves(number))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the host opens all superblocks that are free until it has written `slots` slots, and the next one not much sooner than after
+    /// twice the time.
+    fn host_needs_all_within(&self, slots: u32, shared: &Shared) -> bool {
+        let (kept, _) = self.kept_soon(shared);
+        let free = i64::from(self.space.free_soon(&shared.blocks)) - i64::from(kept);
+        // Headroom lets the host open so many. Moves that open a superblock take no headroom.
+        let may_open = (self.space.largest_slots as i64 - self.missing_headroom(shared))
+            / self.space.largest_slots as i64;
+        if free <= 0 || free > may_open {
+            return false;
+        }
+        let openings = self.openings();
+        let until = |nth: i64| openings.until().get(nth as usize).copied();
+        let next = until(free).unwrap_or(u32::MAX);
+        until(free - 1).is_some_and(|last| last < slots && next / 2 > last)
     }
 
     /// Superblocks that streams of moves open for `moves` moves, of which `stay` slots and those of the map find room elsewhere. Each

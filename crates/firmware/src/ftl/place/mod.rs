@@ -16,6 +16,7 @@
 //! - `page_type`: how hot a page is, and where its page type matters.
 //! - `host_streams`: the streams of the host, their next superblocks, and what a flush waits for; `stream_shares` is how pages are spread
 //!   over them. `ages`: when data were written.
+//! - `fdp_events`: events of placement handles.
 //! - `copies`: slots for pages that are copied because of how they are read.
 //! - `regions`: which superblocks a stream opens in each region. `region_state`: what the region of a scheme waits for.
 //! - `power`: what a power cut leaves. `older`: what it leaves in place of what a volatile cache loses.
@@ -25,6 +26,7 @@ mod assembly;
 mod buffer;
 mod copies;
 mod erases;
+mod fdp_events;
 mod host_streams;
 mod older;
 mod page_type;
@@ -65,6 +67,7 @@ use assembly::BadBlocks;
 pub(crate) use buffer::Program;
 use buffer::{Allocated, Due, NoSlot, WriteBuffer};
 pub(crate) use erases::Erased;
+use fdp_events::FdpEvents;
 pub(crate) use host_streams::Reaches;
 use older::OlderVersions;
 pub(crate) use pools::Pools;
@@ -211,6 +214,7 @@ pub(crate) struct Placement {
     pub(crate) pool: PoolOfWrites,
     shares: Shares,
     ages: Ages,
+    events: FdpEvents,
     /// An instance for each region.
     wear: [AnyWear; MOST_REGIONS],
     /// The superblock opened last, if nobody has asked for it yet.
@@ -255,6 +259,7 @@ impl Placement {
             shares: Shares::new(slots),
             pool,
             ages: Ages::new(geometry.blocks_per_plane * u32::from(sees_ages)),
+            events: FdpEvents::new(host_streams.handles(), geometry.blocks_per_plane),
             chooses_streams: host_streams.is_on(),
             host_streams,
             wear: core::array::from_fn(|_| wear.clone()),
@@ -564,6 +569,9 @@ impl Placement {
         ports.pad(slot.buf);
         self.older.note(slot.buf, None);
         shared.counters.slots_padded += 1;
+        if let Some(handle) = self.handle_of_host(stream) {
+            self.events.pads(handle);
+        }
         let (block, due) = (slot.ppa.block(), slot.due);
         Programs { stream, block, due }
     }

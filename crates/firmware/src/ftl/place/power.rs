@@ -347,6 +347,7 @@ record! {
         streams: "write buffers",
         rewrites: "slots to be written again",
         bad: "bad blocks and spares",
+        events: "events of placement handles, where the drive has them",
         waiting: "programs that had not begun",
     } not {
         pool: "how large it is to be is decided anew when a superblock is opened",

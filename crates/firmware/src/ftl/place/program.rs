@@ -49,6 +49,7 @@ impl Placement {
     /// buffer has become free.
     pub(crate) fn programmed(
         &mut self,
+        now: Ns,
         job: u32,
         ok: bool,
         shared: &mut Shared,
@@ -78,7 +79,7 @@ impl Placement {
             wordline: at.wordline,
             superwordline,
         };
-        self.program_failed(stream, program, shared, ports)
+        self.program_failed(now, stream, program, shared, ports)
     }
 
     /// The write buffer of `stream` no longer needs the part of `die` in superwordline `superwordline`. Returns whether
@@ -122,6 +123,7 @@ impl Placement {
     /// where all that was to be programmed is padding.
     fn program_failed(
         &mut self,
+        now: Ns,
         stream: StreamId,
         program: Program,
         shared: &mut Shared,
@@ -137,6 +139,13 @@ impl Placement {
         info.failed = true;
         self.space.failed += 1;
         self.space.is_short = true;
+        let buffer = self.streams.of(stream);
+        if let Some(handle) = self.handle_of_host(stream)
+            && (buffer.fills(program.block) || buffer.fills_superwordline_of(program.block))
+        {
+            let left = buffer.slots_left();
+            self.events.takes_off(now, handle, left);
+        }
         let Some(superwordline) = self.streams.of_mut(stream).abandon(program.block) else {
             return frees;
         };

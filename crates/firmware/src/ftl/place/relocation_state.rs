@@ -49,6 +49,8 @@ pub(crate) struct Pace {
     /// Host slots until the pace is next updated, and the interval between updates.
     until_update: u32,
     update_after: u32,
+    /// Moves pause: none become due, and writes do not wait for those that are due.
+    pub(super) is_paused: bool,
 }
 
 impl Pace {
@@ -60,13 +62,16 @@ impl Pace {
             most_due: i64::from(wordline) * PER_SLOT,
             until_update: 1,
             update_after: (superblock / 256).clamp(1, 64),
+            is_paused: false,
         }
     }
 
     /// The host has written a slot. Returns whether the pace has to be updated.
     #[inline]
     pub(crate) fn earn(&mut self) -> bool {
-        self.due += self.per_host_slot;
+        if !self.is_paused {
+            self.due += self.per_host_slot;
+        }
         self.until_update -= 1;
         self.until_update == 0
     }
@@ -109,7 +114,7 @@ impl Pace {
     /// Whether so many moves are due, or will be once the host has written `slots` more slots, that writes have to wait.
     #[inline]
     pub(crate) fn is_behind_after(&self, slots: u32) -> bool {
-        self.due + i64::from(slots) * self.per_host_slot >= self.most_due
+        !self.is_paused && self.due + i64::from(slots) * self.per_host_slot >= self.most_due
     }
 
     /// Slots per wordline over all dies.
@@ -233,6 +238,8 @@ pub(crate) struct RelocationState {
     /// Host slots and map pages written so far, at the time when the host opened its previous superblock and
     /// its current one.
     pub(crate) written_before: [(u64, u64); 2],
+    /// Superblocks opened so far and slots written by the host when moves began to pause.
+    pub(super) paused_at: (u64, u64),
 }
 
 impl RelocationState {
@@ -252,6 +259,7 @@ impl RelocationState {
             claims: Claims::default(),
             plan_anew: false,
             written_before: [(0, 0); 2],
+            paused_at: (0, 0),
         }
     }
 
@@ -321,6 +329,7 @@ record! {
     } not {
         most_due: "of the configuration",
         update_after: "of the configuration",
+        is_paused: "found again when the pace is updated",
     }
 }
 
@@ -339,6 +348,7 @@ record! {
         slots_before: "commands are lost",
         map_waits: "commands are lost",
         wanted: "found again by the next copy",
+        paused_at: "moves do not pause after a restart before their stream is nearly full again",
         claims: "made again by the next copy, change of mode or return",
     }
 }
@@ -425,6 +435,23 @@ mod tests {
         assert!(!pace.is_behind_after(0));
         pace.rest();
         assert!(!pace.is_due());
+    }
+
+    /// While moves pause none becomes due, and writes do not wait for those that are.
+    #[test]
+    fn formula_a_pause_holds_moves_and_no_writes() {
+        let mut pace = Pace::new(4096, 64);
+        pace.spread(100_000, 1);
+        pace.earn();
+        assert!(pace.is_due() && pace.is_behind_after(0));
+        let due = pace.due;
+        pace.is_paused = true;
+        pace.update();
+        pace.earn();
+        assert!(pace.is_due() && !pace.is_behind_after(1_000));
+        assert_eq!(pace.due, due);
+        pace.is_paused = false;
+        assert!(pace.is_behind_after(0));
     }
 
     #[test]

@@ -263,6 +263,9 @@ impl Placement {
         info.stream = Some(stream);
         self.streams.of_mut(stream).open(block, mode);
         self.ages.open(block);
+        if let Some(handle) = self.handle_of_host(stream) {
+            self.events.opens(now, handle);
+        }
         let plans = matches!(
             self.streams.row(stream).writer(),
             Writer::Host | Writer::Map
@@ -300,6 +303,7 @@ impl Placement {
     /// or if no more of it will be filled anyway.
     pub(crate) fn close_early(
         &mut self,
+        now: Ns,
         block: SuperblockId,
         shared: &mut Shared,
     ) -> Option<StreamId> {
@@ -309,6 +313,9 @@ impl Placement {
         // The rest of a superblock that moves fill is headroom, which closing it loses. The rest of any other is none.
         if !self.leaves_headroom(left * u32::from(of_mover), shared) {
             return None;
+        }
+        if let Some(handle) = self.handle_of_host(stream) {
+            self.events.takes_off(now, handle, left);
         }
         self.streams.of_mut(stream).end_after_superwordline(block);
         self.close_if_done(block, shared);

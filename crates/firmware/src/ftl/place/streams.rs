@@ -370,6 +370,11 @@ impl Streams {
         self.plan.of_host.1 > 0
     }
 
+    /// Whether moves have a stream for each one of the host.
+    pub(super) fn moves_by_handle(&self) -> bool {
+        self.plan.of_moves.1 == self.plan.of_host.1
+    }
+
     /// Number of streams of the host.
     #[inline]
     pub(super) fn count_of_host(&self) -> u8 {

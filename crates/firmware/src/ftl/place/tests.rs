@@ -940,7 +940,7 @@ fn model_an_open_superblock_is_closed_where_its_rest_is_no_headroom() {
         let headroom = 2 * i64::from(SLOTS) - place.space.reserved as i64;
         let closes = headroom >= i64::from(SLOTS) + 4;
         let counted = shared.counters.superblocks_closed_early;
-        let found = place.close_early(block, shared);
+        let found = place.close_early(Ns::ZERO, block, shared);
         assert_eq!(found, closes.then_some(stream), "seed {seed}");
         let counted = shared.counters.superblocks_closed_early - counted;
         assert_eq!(counted, u64::from(closes), "seed {seed}");
@@ -1024,7 +1024,7 @@ fn formula_a_wordline_is_free_when_its_last_program_fails() {
         assert_eq!(tags.len(), 2, "one program a die");
         let mut ended = |tag, ok| {
             let (place, shared) = (&mut store.place, &mut store.shared);
-            place.programmed(tag, ok, shared, &mut ports)
+            place.programmed(Ns::ZERO, tag, ok, shared, &mut ports)
         };
         assert_eq!(
             [ended(tags[0], true), ended(tags[1], ends_well)],

@@ -40,8 +40,9 @@ pub(crate) struct PoolOfWrites {
     /// What it is to have, and what it may have at most.
     size: PoolSize,
     most: u32,
-    /// Superblocks that promoted pages were copied to, when this was last looked at.
+    /// Superblocks that promoted pages were copied to, and the mean wear of superblocks, when these were last looked at.
     in_promoted: u32,
+    mean_pe: u32,
     /// Its ready queue fell below its range and has not reached the end of it yet.
     refills: bool,
     /// The host has rested for so long that the pool is emptied, and room is missing for that.
@@ -196,9 +197,11 @@ impl Placement {
         let usable = usable.iter().map(|(_, info)| info);
         let usable = usable.filter(|info| info.usage != SuperblockUse::Bad);
         let (mut superblocks, mut valid, mut in_promoted) = (0u64, 0, 0);
+        let mut pe_cycles = 0;
         for info in usable {
             superblocks += 1;
             valid += u64::from(info.valid_slots);
+            pe_cycles += u64::from(info.pe_cycles);
             in_promoted += u32::from(info.stream.is_some() && info.stream == self.pool.promoted);
         }
         let reserve =
@@ -221,6 +224,7 @@ impl Placement {
             promoted: size.promoted.min(most - size.written.min(most)),
         };
         self.pool.in_promoted = in_promoted;
+        self.pool.mean_pe = (pe_cycles / superblocks.max(1)) as u32;
         self.pool.most = most;
         self.relocation.plan_anew |= self.pool_is_too_large(0);
     }
@@ -342,7 +346,7 @@ impl Placement {
     }
 
     /// The mode into which the superblock of `current` is erased, which was emptied for the pool and `was_in_pool`: that of the pool, as
-    /// long as that is not larger than it is to be.
+    /// long as that is not larger than it is to be and the superblock is not worn far beyond the mean.
     pub(crate) fn mode_after_destage(
         &self,
         current: &Evacuation,
@@ -350,9 +354,17 @@ impl Placement {
         shared: &Shared,
     ) -> CellMode {
         let others = self.space.in_write_pool() - u32::from(was_in_pool);
-        match others < self.pool.size.written + self.pool.size.promoted {
+        let has_place = others < self.pool.size.written + self.pool.size.promoted;
+        match has_place && !(was_in_pool && self.is_worn(current.block, shared)) {
             true => current.mode,
             false => shared.config.mode,
         }
+    }
+
+    /// Whether superblock `block` of the pool is worn beyond the mean by so much that another one is to take its place.
+    fn is_worn(&self, block: SuperblockId, shared: &Shared) -> bool {
+        let level = self.pool.rule.map_or(u32::MAX, |rule| rule.level);
+        let worn = shared.blocks.info(block).pe_cycles;
+        worn > self.pool.mean_pe.saturating_add(level)
     }
 }

@@ -94,6 +94,9 @@ impl Relocate {
                 }
                 continue;
             }
+            if lower.store.place.pauses_moves(&lower.store.shared) {
+                return false;
+            }
             let mut current = current;
             let has_started = self.start_next_mp_page(now, &mut current, lower, ports);
             lower.store.place.relocation.emptying = Some(current);
@@ -243,7 +246,8 @@ impl Relocate {
         while let Some(asked) = self.asked.get(i).copied() {
             let (place, shared) = (&mut lower.store.place, &lower.store.shared);
             let info = shared.blocks.info(asked.block);
-            let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
+            let is_at_rest = info.usage == SuperblockUse::Full && !info.evacuating;
+            let has_stayed = is_at_rest && info.opened == asked.opened;
             let has_time = asked.owner == Owner::Refresh && self.is_overdue(info);
             if has_stayed && !place.may_empty(asked.block, asked.owner, has_time, shared) {
                 i += 1;

@@ -29,6 +29,7 @@
 use firstread_core::{SuperblockId, Wait};
 
 use super::Relocate;
+use super::steepest::{Asked, Spread, Steepest};
 use super::victims::{Cold, MOST_PLANNED};
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Placement};
@@ -56,18 +57,20 @@ impl Relocate {
     /// Updates the pace: how many moves become due with each slot that the host writes.
     pub(crate) fn update_pace<M>(&mut self, store: &mut FlashStore<M>) {
         if core::mem::take(&mut store.place.relocation.plan_anew) {
-            self.gc.planned_count = 0;
+            self.gc.plan_anew();
         }
         self.look_at_host(store);
         store.place.relocation.pace.update();
+        store.place.pauses_moves(&store.shared);
         let slots = store.place.space.largest_slots as u32;
         let wordline = store.place.relocation.pace.wordline();
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
-        let over = |left: u32| left.saturating_sub(ahead).max(left / 4).max(1);
-        let Some((moves, left)) = self.moves_until_free(over, store) else {
+        let spread = Spread { ahead };
+        let Some(Asked { moves, until }) = self.moves_until_free(spread, store) else {
             return store.place.relocation.pace.rest();
         };
-        store.place.relocation.pace.spread(moves, over(left));
+        let pace = &mut store.place.relocation.pace;
+        pace.spread(moves, spread.over(until));
     }
 
     /// Wear leveling is planned when the host opens a superblock.
@@ -90,13 +93,9 @@ impl Relocate {
     }
 
     /// Moves until the host can have the superblocks that it needs next, and the slots that it writes until then; none if it can have
-    /// them now. Of the openings of several streams the one counts that asks for the most moves a slot. `over` says over how many slots
+    /// them now. Of the openings of several streams the one counts that asks for the most moves a slot. `spread` says over how many slots
     /// moves are spread. Moves in flight do not count.
-    fn moves_until_free<M>(
-        &mut self,
-        over: impl Fn(u32) -> u32,
-        store: &mut FlashStore<M>,
-    ) -> Option<(i64, u32)> {
+    fn moves_until_free<M>(&mut self, spread: Spread, store: &mut FlashStore<M>) -> Option<Asked> {
         let (of_one, of_several);
         let openings = match store.place.has_several_of_host() {
             false => {
@@ -121,13 +120,7 @@ impl Relocate {
         let can_open = || to_come + for_claim == 0 && place.can_open(slots as u32, shared);
         // Openings that have their superblock already.
         let mut served = usize::from(free > 0 && (missing <= 0 || can_open()));
-        let mut steepest: Option<(i64, u32)> = None;
-        let steeper = |than: Option<(i64, u32)>, next: (i64, u32)| match than {
-            Some(than) if next.0 * i64::from(over(than.1)) <= than.0 * i64::from(over(next.1)) => {
-                Some(than)
-            }
-            _ => Some(next),
-        };
+        let mut steepest = Steepest::new(spread, slots as u32);
         if served == openings.len() {
             return None;
         }
@@ -141,11 +134,15 @@ impl Relocate {
         // nothing counts on its superblock, because it may not come.
         let leveling = self.gc.leveling.moves_to_come();
         let several = store.place.has_several_of_host();
+        let room = store.place.room_of_neighbours();
         // Of several streams, one may be about to open its superblock: wear leveling waits until that is done.
-        let with_leveling = |moves: i64, until: u32| match several && 2 * i64::from(until) < slots {
-            true => moves,
-            false => moves + leveling,
-        };
+        let is_soon = |until: u32, steepest: &Steepest| several && steepest.is_near(until);
+        let with_leveling =
+            |moves: i64, until: u32, steepest: &Steepest| match is_soon(until, steepest) {
+                true => moves,
+                false => moves + leveling,
+            };
+        self.gc.standing = 0;
         let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its headroom counts from the moment it is
         // chosen.
@@ -157,15 +154,16 @@ impl Relocate {
         for after in 0..MOST_PLANNED {
             while missing <= 0 && free > store.place.taken_by_moves(moves, stay) {
                 // A further superblock that is there already needs no moves.
+                let until = openings[served];
                 if served == 0 || moves > 0 {
-                    steepest = steeper(
-                        steepest,
-                        (with_leveling(moves, openings[served]), openings[served]),
-                    );
+                    steepest.add(with_leveling(moves, until, &steepest), until);
+                }
+                if is_soon(until, &steepest) {
+                    self.gc.standing = after;
                 }
                 served += 1;
                 if served == openings.len() {
-                    return steepest;
+                    return steepest.that_sets_pace(room);
                 }
                 let map_pages = |until: u32| self.map_pages_to_come(until, store).1;
                 missing += slots + map_pages(openings[served]) - map_pages(openings[served - 1]);
@@ -176,18 +174,22 @@ impl Relocate {
                 free += 1;
             }
             let Some(block) = self.planned(after, store) else {
-                return steeper(
-                    steepest,
-                    (with_leveling(moves, openings[served]), openings[served]),
-                );
+                missing = 0;
+                break;
             };
             let info = store.shared.blocks.info(block);
             next = Some(i64::from(info.valid_slots));
             missing -= i64::from(store.place.headroom_gained(info, &store.shared));
         }
+        let until = openings[served];
+        if is_soon(until, &steepest) {
+            self.gc.standing = MOST_PLANNED;
+        }
+        // Later victims are taken to hold as much as the last one that is planned.
         let last = next.unwrap_or(0).min(slots - 1);
-        let all = with_leveling(moves, openings[served]) + missing.max(0) * last / (slots - last);
-        steeper(steepest, (all, openings[served]))
+        let further = missing.max(0) * last / (slots - last);
+        steepest.add(with_leveling(moves, until, &steepest) + further, until);
+        steepest.that_sets_pace(room)
     }
 
     /// The victim after `after` others, as things are now.

@@ -19,7 +19,8 @@
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
 //!   `limits`: how many pages are promoted, and from when on a superblock is converted for them.
 //!   `left_behind`: pages that a refresh has moved out of their mode come back.
-//! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and planned victims.
+//! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and planned victims. `steepest`: which of several openings
+//!   sets the pace.
 //! - `pool`: room in the pool of another cell mode that the host writes to.
 //! - `regions`: victims of each region, and room in the one that a scheme declares.
 
@@ -33,6 +34,7 @@ mod part;
 mod pool;
 mod promote;
 mod regions;
+mod steepest;
 mod victims;
 
 use alloc::collections::VecDeque;

@@ -340,6 +340,39 @@ fn model_a_planned_victim_stands_if_it_holds_less() {
     assert!(stood > 20 && chosen_anew > 20, "{stood} {chosen_anew}");
 }
 
+/// Victims that are planned for a superblock that one of several streams of the host opens soon stand when victims are planned anew, though
+/// the scheme would choose another one by now. With one stream all are planned anew: the host has a whole superblock before it.
+#[test]
+fn sequence_victims_for_an_opening_that_is_near_stand() {
+    for (stream, stands) in [("one", false), ("fdp", true)] {
+        let mut drive = drive_with(40, 64, 0, ("stream", stream));
+        fill(&mut drive, 1, 40);
+        let oldest = SuperblockId(0);
+        let store = &mut drive.lower.store;
+        store.shared.blocks.info_mut(oldest).valid_slots = SLOTS;
+        drive.relocate.update_pace(&mut drive.lower.store);
+        let planned = drive.relocate.gc.planned[0];
+        assert_eq!(planned, SuperblockId(1), "{stream}");
+        // The oldest superblock has garbage now, and `fifo` chooses the oldest.
+        let store = &mut drive.lower.store;
+        store.shared.blocks.info_mut(oldest).valid_slots = 40;
+        store.place.relocation.plan_anew = true;
+        drive.relocate.update_pace(&mut drive.lower.store);
+        let expected = if stands { planned } else { oldest };
+        assert_eq!(drive.relocate.gc.planned[0], expected, "{stream}");
+        // Those behind them are planned anew.
+        let standing = drive.relocate.gc.standing;
+        assert_eq!(standing > 0, stands, "{stream}: {standing}");
+        if stands {
+            assert!(drive.relocate.gc.planned[..standing].contains(&planned));
+            drive.relocate.gc.choose(planned);
+            assert_eq!(drive.relocate.gc.standing, standing - 1);
+            drive.relocate.gc.choose(SuperblockId(39));
+            assert_eq!(drive.relocate.gc.standing, standing - 1);
+        }
+    }
+}
+
 /// A page is asked for once: if it lies in a full superblock that is not being evacuated, and the queue has room.
 #[test]
 fn model_a_page_is_asked_for_once() {

@@ -19,6 +19,8 @@ pub(crate) struct Gc {
     /// Planned victims; the first `planned_count` entries are valid.
     pub(super) planned: [SuperblockId; MOST_PLANNED],
     pub(super) planned_count: usize,
+    /// The first of them stand when victims are planned anew: those for superblocks that one of several streams of the host opens soon.
+    pub(super) standing: usize,
     /// Wear of each region has changed since wear leveling last looked at it.
     pub(super) consider_wear: [bool; MOST_REGIONS],
     /// The superblock that wear leveling has chosen and that may not be emptied yet.
@@ -100,6 +102,7 @@ impl Gc {
             chosen: 0,
             planned: [SuperblockId(0); MOST_PLANNED],
             planned_count: 0,
+            standing: 0,
             consider_wear: [false; MOST_REGIONS],
             cold: None,
             leveling: Leveling::default(),
@@ -134,7 +137,13 @@ impl Gc {
         if let Some(at) = planned.iter().position(|b| *b == block) {
             self.planned.copy_within(at + 1..self.planned_count, at);
             self.planned_count -= 1;
+            self.standing -= usize::from(at < self.standing);
         }
+    }
+
+    /// Victims are planned anew, but for those that stand.
+    pub(super) fn plan_anew(&mut self) {
+        self.planned_count = self.planned_count.min(self.standing);
     }
 }
 
@@ -145,6 +154,7 @@ record! {
         planned_count: "planned victims that count",
         consider_wear: "for each region, whether its wear has changed since wear leveling looked at it",
     } not {
+        standing: "found again when the pace is updated",
         victim: "of the schemes",
         cold: "wear leveling chooses again",
         leveling: "learned anew while the host fills a superblock",

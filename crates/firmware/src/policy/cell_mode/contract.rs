@@ -62,6 +62,8 @@ pub struct WritePool {
     pub ready: (u32, u32),
     /// Over-provisioning that it leaves to the drive's own mode, in thousandths of the data in use.
     pub keep_permille: u32,
+    /// P/E cycles by which a superblock of it may be worn beyond the mean of the drive.
+    pub level: u32,
     /// It is emptied, its oldest superblock first, while the host has sent no command for so long.
     pub idle: Option<Ns>,
 }

@@ -17,7 +17,7 @@ use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 
 use super::lifetimes::Lifetimes;
 use super::params::{
-    DEMAND, KEEP_OF_DATA, RATE, READY_HIGH, READY_LOW, SLC_AND_TLC, WRITTEN_SLC, limits,
+    DEMAND, KEEP_OF_DATA, LEVEL, RATE, READY_HIGH, READY_LOW, SLC_AND_TLC, WRITTEN_SLC, limits,
 };
 use super::sizing::{self, Bounds, Size, SlotCost};
 use super::stay::{STAY_SLC, Stay};
@@ -68,6 +68,7 @@ pub const SCHEME: Scheme = Scheme {
         KEEP_OF_DATA,
         READY_LOW,
         READY_HIGH,
+        LEVEL,
         WEAR_WEIGHT,
         PROMOTE,
         RaroRule::TRIGGER,
@@ -124,6 +125,7 @@ impl HybridPools {
                     values.get(READY_HIGH.key) as u32,
                 ),
                 keep_permille: values.get(KEEP_OF_DATA.key) as u32,
+                level: values.get(LEVEL.key) as u32,
                 idle: None,
             },
             smallest: values.get(SMALLEST.key) as u32,

@@ -58,6 +58,15 @@ pub(super) const READY_HIGH: Param = Param::number(
     (2, 1, 1024),
 );
 
+/// How far the wear of a write pool may be from that of the drive.
+pub(super) const LEVEL: Param = Param::number(
+    "level",
+    "P/E cycles by which a superblock of the pool may be worn beyond the mean before it goes back to the drive's own mode and another \
+     takes its place",
+    "cycles",
+    (20, 1, 100_000),
+);
+
 /// Pages promoted for those that are read.
 pub(super) const RATE: Param = Param::number(
     "rate",

@@ -7,7 +7,7 @@
 use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 use firstread_core::{CellMode, Ns};
 
-use super::params::{KEEP_OF_DATA, READY_HIGH, READY_LOW, WRITTEN_SLC};
+use super::params::{KEEP_OF_DATA, LEVEL, READY_HIGH, READY_LOW, WRITTEN_SLC};
 use super::{CellModes, PoolSize, PoolState, PoolWrite, WritePool};
 use crate::observe::StreamRow;
 use crate::policy::Setup;
@@ -38,7 +38,15 @@ pub const SCHEME: Scheme = Scheme {
     role: Role::Scheme,
     needs: &[Need::CellModes, Need::SlcAlone],
     ordered: &[Order::AtMost("ready_low", "ready_high")],
-    params: &[DYNAMIC, SHARE, KEEP_OF_DATA, READY_LOW, READY_HIGH, IDLE],
+    params: &[
+        DYNAMIC,
+        SHARE,
+        KEEP_OF_DATA,
+        READY_LOW,
+        READY_HIGH,
+        LEVEL,
+        IDLE,
+    ],
 };
 
 static WRITTEN: [StreamRow; 1] = [WRITTEN_SLC];
@@ -62,6 +70,7 @@ impl SlcCache {
                     values.get(READY_HIGH.key) as u32,
                 ),
                 keep_permille: values.get(KEEP_OF_DATA.key) as u32,
+                level: values.get(LEVEL.key) as u32,
                 idle: Some(Ns(values.get(IDLE.key) as u64)),
             },
             share_permille: values.get(SHARE.key) as u64,

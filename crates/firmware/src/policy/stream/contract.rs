@@ -51,6 +51,10 @@ pub trait HostStreams {
     fn is_on(&self) -> bool {
         true
     }
+    /// Placement handles that the host may name; 0 where the scheme takes none. A handle is the number of a stream.
+    fn handles(&self) -> u8 {
+        0
+    }
     /// Whether a write has to know where the version lies that it overwrites: a look into the map before placement.
     fn sees_overwritten(&self) -> bool {
         false

@@ -63,6 +63,10 @@ impl HostStreams for Fdp {
         move_rows(if self.is_persistent { self.handles } else { 1 })
     }
 
+    fn handles(&self) -> u8 {
+        self.handles
+    }
+
     #[inline]
     fn goes_to_neighbour(&self) -> bool {
         false

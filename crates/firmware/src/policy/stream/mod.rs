@@ -33,6 +33,7 @@ axis! {
     fn of_moves(&self) -> &'static [StreamRow];
     #[inline]
     fn is_on(&self) -> bool;
+    fn handles(&self) -> u8;
     #[inline]
     fn sees_overwritten(&self) -> bool;
     #[inline]

@@ -1,11 +1,14 @@
 use alloc::vec::Vec;
 
-use firstread_core::{Lpn, Ns, Stream};
+use firstread_core::{CellMode, Lpn, Ns, Stream, SuperblockId, Wait};
 
 use super::*;
+use crate::config::WriteCache;
 use crate::ftl::place::stream_shares::Share;
 use crate::ftl::place::{Item, TakeError, Why};
-use crate::ftl::tests::{Drive, SLOTS, drive_with};
+use crate::ftl::tests::{
+    Drive, SLOTS, Silent, drive_with, drive_with_params, emptying, fill, geometry, setup,
+};
 
 /// Writes a page of the handle `placement`.
 fn write(drive: &mut Drive, lpn: u64, placement: u16) {
@@ -214,4 +217,192 @@ fn formula_moves_take_superblocks_stream_by_stream() {
         share.add(2);
     }
     assert!(share.part_of(1_000, 2) > 990, "the last pages count");
+}
+
+/// A handle each for two streams of the host and two of moves, persistently isolated.
+const APART: (&str, &[(&str, i64)]) = ("fdp", &[("handles", 2), ("persistent", 1)]);
+
+/// A drive of 12 superblocks with two streams of the host and two of moves, by `scheme`. Both streams of the host and the first one of moves
+/// have opened a superblock, `free` are free, and the others hold 10 valid slots each. The streams of the host have `left` slots left, and
+/// had equal shares of the last pages.
+fn two_streams((scheme, params): (&str, &[(&str, i64)]), free: u32, left: [u32; 2]) -> Drive {
+    let setup = setup(CellMode::Slc, geometry(12), 448);
+    let scheme = ("stream", scheme, params);
+    let mut drive = drive_with_params(CellMode::Slc, &setup, (0, 0), WriteCache::default(), scheme);
+    fill(&mut drive, free + 3, 10);
+    let store = &mut drive.lower.store;
+    let place = &mut store.place;
+    assert_eq!(place.streams.count_of_host(), 2);
+    for stream in [place.streams.host(0), place.streams.host(1), StreamId::MOVE] {
+        assert!(place.open(Ns::ZERO, stream, &mut store.shared));
+        assert!(place.opened().is_some());
+    }
+    place.shares.of_host.pages[..2].fill(1);
+    place.shares.of_host.all = 2;
+    for (number, left) in (0..).zip(left) {
+        let stream = drive.lower.store.place.streams.host(number);
+        while drive.lower.store.place.streams.of(stream).slots_left() > left {
+            let streams = &mut drive.lower.store.place.streams;
+            if streams.allocate(stream, None).is_err() {
+                program_all(&mut drive);
+            }
+        }
+    }
+    assert_eq!(drive.lower.store.place.space.pools.free(), free);
+    drive
+}
+
+/// A page that moves and whose stream needs a superblock goes to a stream with room first, if the host needs the superblocks that are free
+/// soon. A page of a persistently isolated handle goes nowhere else first.
+#[test]
+fn formula_pages_that_stay_apart_go_nowhere_else_first() {
+    let neighbours: (&str, &[(&str, i64)]) = ("write-heat", &[("levels", 3)]);
+    for (scheme, stays) in [(APART, true), (neighbours, false)] {
+        for (left, is_soon) in [(4, true), (SLOTS - 4, false)] {
+            let mut drive = two_streams(scheme, 1, [left; 2]);
+            let store = &mut drive.lower.store;
+            let (place, shared) = (&mut store.place, &mut store.shared);
+            assert_eq!(place.host_has_all_without_one(shared), !is_soon);
+            let own = place.streams.moves(1);
+            let (stream, slot) = place
+                .take_for_move(Ns::ZERO, own, None, shared)
+                .expect("one superblock is free, and another one has room");
+            let expected = match stays || !is_soon {
+                true => own,
+                false => StreamId::MOVE,
+            };
+            assert_eq!(stream, expected, "{scheme:?}, {left} left");
+            assert_eq!(shared.blocks.info(slot.ppa.block()).stream, Some(expected));
+        }
+    }
+}
+
+/// Superblock 0, which the host has filled for handle `handle`, is emptied for `owner`, on a drive with `free` superblocks free and `left`
+/// slots left to the streams of the host.
+fn emptying_of(handle: u8, owner: Owner, free: u32, left: [u32; 2]) -> Drive {
+    let mut drive = two_streams(APART, free, left);
+    let store = &mut drive.lower.store;
+    let block = SuperblockId(0);
+    let stream = store.place.streams.host(handle);
+    let info = store.shared.blocks.info_mut(block);
+    info.stream = Some(stream);
+    store.place.relocation.emptying = Some(emptying(owner, block, info.opened));
+    drive
+}
+
+fn pauses(drive: &mut Drive) -> bool {
+    let store = &mut drive.lower.store;
+    store.place.pauses_moves(&store.shared)
+}
+
+/// Moves pause where they would open the superblock that the host opens soon.
+#[test]
+fn formula_moves_pause_where_they_would_open_what_the_host_needs_soon() {
+    // Both streams of the host have half of the pages, and a quarter of a superblock is 16 slots.
+    for (handle, owner, free, left, expected) in [
+        (1, Owner::Gc, 1, [7, 60], true),
+        (1, Owner::Wear, 1, [7, 60], true),
+        // The host needs it later.
+        (1, Owner::Gc, 1, [8, 60], false),
+        // The host needs two, and has one: moves have to make another one.
+        (1, Owner::Gc, 1, [7, 14], false),
+        (1, Owner::Gc, 1, [7, 16], true),
+        // One is free beside that of the host.
+        (1, Owner::Gc, 2, [7, 60], false),
+        (1, Owner::Gc, 2, [7, 6], true),
+        // The stream that the moves go to has room.
+        (0, Owner::Gc, 1, [7, 60], false),
+        // Data would be lost.
+        (1, Owner::Refresh, 1, [7, 60], false),
+    ] {
+        let mut drive = emptying_of(handle, owner, free, left);
+        let what = (handle, owner, free, left);
+        assert_eq!(pauses(&mut drive), expected, "{what:?}");
+        let relocation = &mut drive.lower.store.place.relocation;
+        relocation.host_waits.set(Wait::Superblock, true);
+        assert!(!pauses(&mut drive), "{what:?}, the host waits");
+    }
+    // Nothing is moved where nothing is emptied.
+    let mut drive = emptying_of(1, Owner::Gc, 1, [7, 60]);
+    drive.lower.store.place.relocation.emptying = None;
+    assert!(!pauses(&mut drive));
+}
+
+/// Moves pause for half a superblock of writes at most, and as long again once a superblock was opened.
+#[test]
+fn formula_a_pause_ends_if_the_host_does_not_open_its_superblock() {
+    let mut drive = emptying_of(1, Owner::Gc, 1, [7, 60]);
+    for round in 0..2 {
+        for written in 0..2 * SLOTS {
+            let is_early = written < SLOTS / 2;
+            assert_eq!(pauses(&mut drive), is_early, "round {round}, {written}");
+            drive.lower.store.shared.counters.host_slots_written += 1;
+        }
+        drive.lower.store.place.relocation.paused_at.0 += 1;
+    }
+}
+
+/// What the drive and the host do to the superblock of a handle are events of that handle.
+#[test]
+fn sequence_a_handle_that_leaves_its_superblock_is_told() {
+    let mut drive = fdp(40);
+    let mut ports = Silent::default();
+    for handle in [1, 2, 3] {
+        for lpn in 0..5 {
+            write(&mut drive, 16 * u64::from(handle) + lpn, handle);
+        }
+    }
+    let store = &mut drive.lower.store;
+    let of = |handle| store.place.streams.host(handle);
+    let (padded, closed, failed) = (of(1), of(2), of(3));
+    let block_of = |stream, shared: &Shared| {
+        let mut all = shared.blocks.iter();
+        all.find(|(_, info)| info.stream == Some(stream)).unwrap().0
+    };
+    // Reads have disturbed the superblock of handle 2.
+    let block = block_of(closed, &store.shared);
+    let found = store.place.close_early(Ns(7), block, &mut store.shared);
+    assert_eq!(found, Some(closed));
+    // A program of handle 3 fails, and so does the next one of the same superblock.
+    while store.pad(Ns(8), failed, &mut ports) {}
+    let left = store.place.streams.of(failed).slots_left();
+    for op in core::mem::take(&mut ports.issued) {
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        place.programmed(Ns(9), op.tag.0, false, shared, &mut ports);
+    }
+    // Handle 1 pads until its superblock is full.
+    let mut pads = 0;
+    while let Some(programs) = store
+        .place
+        .pad_superwordline(padded, &mut store.shared, &mut ports)
+    {
+        let _ = programs;
+        pads += 1;
+    }
+    for stream in [padded, closed, failed] {
+        assert!(store.place.open(Ns(10), stream, &mut store.shared));
+        store.place.opened();
+    }
+    let log = store.place.fdp_log().unwrap();
+    let told = log.last.into_iter().flatten();
+    let told: Vec<_> = told
+        .map(|e| (e.at.0, e.kind.code(), e.handle, e.slots))
+        .collect();
+    assert!(pads > 0 && left > 0);
+    assert_eq!(
+        told,
+        [
+            (7, 0x81, Some(2), SLOTS - 5),
+            (9, 0x81, Some(3), left),
+            (10, 0x00, Some(1), pads)
+        ]
+    );
+    assert_eq!(
+        drive_with(40, 64, 0, ("stream", "one"))
+            .lower
+            .store
+            .place
+            .fdp_log(),
+        None
+    );
 }
