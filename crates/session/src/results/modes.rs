@@ -5,6 +5,7 @@ use firstread_core::{CellMode, Ns};
 use firstread_drive::profile::drive::CellModes;
 use firstread_drive::stats::ByMode;
 use firstread_firmware::log::What;
+use firstread_firmware::observe::Counters;
 use serde_json::{Map, Value, json};
 
 use super::refused;
@@ -129,6 +130,11 @@ pub struct Damage {
 
 /// The damage by the erases of the run of `outcome`.
 pub fn damage(setup: &Setup, outcome: &Outcome) -> Damage {
+    damage_of(setup, &outcome.stats.counters)
+}
+
+/// The damage by the erases that `counters` have counted.
+pub fn damage_of(setup: &Setup, counters: &Counters) -> Damage {
     let profile = &setup.profile;
     let rated = |mode| profile.chip.mode(mode).map(|m| m.endurance_pe_cycles);
     let own = rated(profile.mode);
@@ -138,7 +144,7 @@ pub fn damage(setup: &Setup, outcome: &Outcome) -> Damage {
         by_ratings: 0.0,
         alike: 0.0,
     };
-    let erases = outcome.stats.counters.erases_by_mode;
+    let erases = counters.erases_by_mode;
     for (mode, erases) in CellMode::ALL.into_iter().zip(erases) {
         let ratio = match (own, rated(mode)) {
             (Some(own), Some(other)) => f64::from(own) / f64::from(other),

@@ -17,7 +17,9 @@ use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
 use crate::results::fdp::fdp;
 use crate::results::host_log::host_log;
-use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
+use crate::results::modes::{
+    Damage, OfMode, capacity, damage, damage_of, has_several, lost_over_time, of_modes,
+};
 use crate::results::page_types::{OfPageType, page_types_of};
 use crate::results::streams::of_streams;
 use crate::results::writes::written;
@@ -133,6 +135,22 @@ metrics! {
         let p = o.stats.reports.last()?.read.percentile(99.9);
         (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
     };
+    "last_write_mean_us", "Last phase: mean write latency (us)", |_, o| last_writes(o).map(|all| all.write.mean_ns() / 1e3);
+    "last_write_p99.9_us", "Last phase: write P99.9 (us)", |_, o| {
+        let p = last_writes(o)?.write.percentile(99.9);
+        (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
+    };
+    "last_write_bandwidth_mib_s", "Last phase: write bandwidth (MiB/s)", |_, o| {
+        last_writes(o).map(|all| mib(all.write.bytes) * 1e9 / all.runtime_ns.max(1) as f64)
+    };
+    "last_programmed_per_written", "Last phase: programmed per unit written", |_, o| {
+        let c = &o.stats.groups.last()?.counters;
+        (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
+    };
+    "last_rated_writes_tb", "Last phase: written until the rated cycles are used (TB)", |s, o| rated_writes_tb(s, &o.stats.groups.last()?.counters, |d| d.as_set);
+    "last_program_ms_per_page", "Last phase: program time for a page (ms)", |s, o| program_ms_per_page(s, &o.stats.groups.last()?.counters);
+    "last_pool_written_percent", "Last phase: written to the pool (%)", |s, o| of_written(s, &o.stats.groups.last()?.counters, |c| c.slots_written_to_pool);
+    "last_pool_bypassed_percent", "Last phase: refused by the pool (%)", |s, o| of_written(s, &o.stats.groups.last()?.counters, |c| c.pool_bypassed.iter().sum());
     "last_retries_mean", "Last phase: retries a page", |_, o| last_retries(o).map(|retries| retries.mean);
     "last_first_try_percent", "Last phase: read at the first try (%)", |_, o| {
         last_retries(o).map(|retries| 100.0 * retries.first_try)
@@ -169,6 +187,10 @@ metrics! {
     "damage_cycles", "Damage by erases (cycles of the drive's mode)", |s, o| Some(damage(s, o).as_set);
     "damage_cycles_by_ratings", "Damage, by the ratio of the ratings (cycles)", |s, o| Some(damage(s, o).by_ratings);
     "damage_cycles_alike", "Damage, every cycle alike (cycles)", |s, o| Some(damage(s, o).alike);
+    "rated_writes_tb", "Written until the rated cycles are used (TB)", |s, o| rated_writes_tb(s, &o.stats.counters, |d| d.as_set);
+    "rated_writes_by_ratings_tb", "The same, damage by the ratio of the ratings (TB)", |s, o| rated_writes_tb(s, &o.stats.counters, |d| d.by_ratings);
+    "rated_writes_alike_tb", "The same, every cycle damaging alike (TB)", |s, o| rated_writes_tb(s, &o.stats.counters, |d| d.alike);
+    "program_ms_per_page", "Program time for a page that the host writes (ms)", |s, o| program_ms_per_page(s, &o.stats.counters);
     "programmed_slots", "Mapping units programmed", |_, o| Some(o.stats.counters.slots_programmed as f64);
     "programmed_per_written", "Programmed per unit written", |_, o| {
         let c = &o.stats.counters;
@@ -179,6 +201,7 @@ metrics! {
     "moved_wear_slots", "Moved by wear leveling", |_, o| moved(o, Owner::Wear);
     "moved_conversion_slots", "Moved for a conversion", |_, o| moved(o, Owner::Convert);
     "moved_refresh_slots", "Moved by refresh", |_, o| moved(o, Owner::Refresh);
+    "moved_destage_slots", "Destaged from the pool (mapping units)", |s, o| modes(s, moved(o, Owner::Destage)?);
     "moved_promotion_slots", "Promoted (mapping units)", |s, o| modes(s, moved(o, Owner::Promotion)?);
     "moved_migration_slots", "Migrated to the low wearing area", |_, o| low(o, |_| moved(o, Owner::Migration));
     "migrated_percent", "Migrated after reads (% of requests)", |_, o| {
@@ -213,6 +236,11 @@ metrics! {
     "over_provisioning_least_percent", "Over-provisioning at least (% of capacity)", |s, o| {
         modes(s, 100.0 * capacity(s, o).over_provisioning_bytes[2] as f64 / o.capacity_bytes.max(1) as f64)
     };
+    "slc_superblocks_percent", "Superblocks in SLC mode (% of all)", |s, o| superblocks_percent(s, o, CellMode::Slc);
+    "slc_data_percent", "Data in SLC mode (% of all)", |s, o| data_percent(s, o, CellMode::Slc);
+    "qlc_data_percent", "Data in QLC mode (% of all)", |s, o| data_percent(s, o, CellMode::Qlc);
+    "pool_written_percent", "Written to the pool (% of what the host wrote)", |s, o| of_written(s, &o.stats.counters, |c| c.slots_written_to_pool);
+    "pool_bypassed_percent", "Refused by the pool (% of what the host wrote)", |s, o| of_written(s, &o.stats.counters, |c| c.pool_bypassed.iter().sum());
     "slc_superblocks", "Superblocks in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.superblocks[1].into()));
     "slc_valid_slots", "Valid mapping units in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.valid_slots[1] as f64));
     "slc_erases", "Erases of superblocks in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.erases as f64));
@@ -384,6 +412,12 @@ fn last_job(o: &Outcome, of: impl Fn(&Report) -> f64) -> Option<f64> {
     (job.read.count() > 0).then(|| of(job))
 }
 
+/// All requests of the phase that came last, of several phases. None where it wrote nothing.
+fn last_writes(o: &Outcome) -> Option<&Report> {
+    let all = &o.stats.groups.last()?.all;
+    (all.write.count() > 0).then_some(all)
+}
+
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
@@ -401,6 +435,51 @@ fn of_mode(s: &Setup, o: &Outcome, mode: CellMode, of: fn(&OfMode) -> Option<f64
         Vec::new()
     };
     of(all.iter().find(|m| m.mode == mode)?)
+}
+
+/// Share of the superblocks that are in `mode` at the end (%), on a drive with several modes.
+fn superblocks_percent(s: &Setup, o: &Outcome, mode: CellMode) -> Option<f64> {
+    let in_mode = o.stats.modes.end.superblocks;
+    let all: u32 = in_mode.iter().sum();
+    modes(
+        s,
+        100.0 * f64::from(in_mode[mode.index()]) / f64::from(all.max(1)),
+    )
+}
+
+/// Share of the valid mapping units that lie in `mode` at the end (%), on a drive with several modes.
+fn data_percent(s: &Setup, o: &Outcome, mode: CellMode) -> Option<f64> {
+    let valid = o.stats.modes.end.valid_slots;
+    let all: u64 = valid.iter().sum();
+    modes(s, 100.0 * valid[mode.index()] as f64 / all.max(1) as f64)
+}
+
+/// A number of mapping units, in percent of those that the host wrote, on a drive with several modes.
+fn of_written(s: &Setup, c: &Counters, of: fn(&Counters) -> u64) -> Option<f64> {
+    let written = (c.host_slots_written > 0).then_some(c.host_slots_written)?;
+    modes(s, 100.0 * of(c) as f64 / written as f64)
+}
+
+/// What the host can write until all superblocks have the cycles that the drive's own mode is rated for (TB), if it goes on as
+/// `counters` have counted. None where nothing was erased or written.
+fn rated_writes_tb(s: &Setup, counters: &Counters, by: fn(Damage) -> f64) -> Option<f64> {
+    let geometry = &s.profile.geometry;
+    let damage = by(damage_of(s, counters));
+    let bytes = counters.host_slots_written as f64 * f64::from(geometry.slot_bytes);
+    let cycles = f64::from(s.profile.rated_pe_cycles()) * f64::from(geometry.blocks_per_plane);
+    (damage > 0.0 && bytes > 0.0).then(|| bytes * cycles / damage / 1e12)
+}
+
+/// Time in which flash programs pages, for each page that the host writes (ms). A page of a mode takes its part of the program of a
+/// wordline.
+fn program_ms_per_page(s: &Setup, c: &Counters) -> Option<f64> {
+    let times = s.profile.change_times().program;
+    let of_mode = |mode: CellMode| {
+        let programmed = c.slots_programmed_by_mode[mode.index()] as f64;
+        programmed * times[mode.index()].0 as f64 / f64::from(mode.bits())
+    };
+    let ns: f64 = CellMode::ALL.into_iter().map(of_mode).sum();
+    (c.host_slots_written > 0).then(|| ns / c.host_slots_written as f64 / 1e6)
 }
 
 /// A number of the page type of the drive's own mode that is number `rank` by how fast it is read.
@@ -713,6 +792,108 @@ mod tests {
             assert!(!metrics.contains_key(name), "{name}");
         }
         assert!(metrics.contains_key("moved_gc_slots"));
+    }
+
+    /// Metrics of pools are those of the result: shares of what the host wrote and of the data, what the erases cost, and the time of
+    /// programs.
+    #[test]
+    fn formula_metrics_of_pools_are_those_of_the_result() {
+        let set = [
+            "cells=ideal",
+            "geometry.channels=2",
+            "geometry.chips_per_channel=1",
+            "geometry.dies_per_chip=1",
+            "geometry.planes=1",
+            "geometry.blocks_per_plane=64",
+            "chip.array.layers=2",
+            "chip.failures.factory_bad=0 %",
+            "capacity=64 MiB",
+            "firmware.cell_modes=all",
+            "schemes.cell_mode=hybrid-pools",
+            "schemes.read_recovery=none",
+            "chip.modes.slc.cycle_damage=0.1 x",
+        ];
+        let job = "[first]\nrw=randwrite\nbs=64k\nnorandommap\nio_size=94m\n\
+                   [then]\nstonewall\nrw=randwrite\nbs=64k\nsize=8m\nnorandommap\nio_size=93m\n";
+        let (metrics, result) = of_drive("ibm-qlc", &set, job);
+        let of = |name: &str| metrics[name].as_f64().unwrap();
+        let near = |name: &str, expected: f64| {
+            let found = of(name);
+            assert!(
+                expected > 0.0 && (found / expected - 1.0).abs() < 1e-9,
+                "{name}: {found}, not {expected}"
+            );
+        };
+        let firstread = &result["firstread"];
+        let modes = &firstread["cell_modes"];
+        let bytes = firstread["written"]["host_bytes"].as_f64().unwrap();
+        let written = bytes / 4096.0;
+        let pool = &modes["write_pool"];
+        near(
+            "pool_written_percent",
+            100.0 * pool["written_slots"].as_f64().unwrap() / written,
+        );
+        let bypassed = pool["bypassed"].as_object().unwrap();
+        let bypassed: f64 = bypassed.values().map(|n| n.as_f64().unwrap()).sum();
+        near("pool_bypassed_percent", 100.0 * bypassed / written);
+        let number = |mode: &str, path: &str| {
+            modes["by_mode"][mode]
+                .pointer(path)
+                .unwrap()
+                .as_f64()
+                .unwrap()
+        };
+        let valid = |mode: &str| number(mode, "/valid_slots/end");
+        let all = valid("slc") + valid("qlc");
+        near("slc_data_percent", 100.0 * valid("slc") / all);
+        near("qlc_data_percent", 100.0 * valid("qlc") / all);
+        let slc = number("slc", "/superblocks/end");
+        near("slc_superblocks_percent", 100.0 * slc / 64.0);
+        // 1,500 cycles of each of 64 superblocks.
+        let damage = &modes["damage_cycles"];
+        for (metric, by) in [
+            ("rated_writes_tb", "as_set"),
+            ("rated_writes_by_ratings_tb", "by_ratings"),
+            ("rated_writes_alike_tb", "alike"),
+        ] {
+            let cycles = damage[by].as_f64().unwrap();
+            near(metric, bytes * 1_500.0 * 64.0 / cycles / 1e12);
+        }
+        assert!(of("rated_writes_tb") > of("rated_writes_alike_tb"));
+        // Of the deck's device a page takes 2.5 ms in QLC mode and 75 us in SLC mode.
+        let programmed = |mode: &str| number(mode, "/slots_programmed");
+        let ms = programmed("qlc") * 2.5 + programmed("slc") * 0.075;
+        near("program_ms_per_page", ms / written);
+        let last = &result["jobs"][1]["write"];
+        // The phase that came last wrote as much as its job, and the whole run more.
+        let phase = of("last_pool_written_percent") - of("pool_written_percent");
+        assert!(phase.abs() > 0.1, "{phase}");
+        for name in [
+            "rated_writes_tb",
+            "program_ms_per_page",
+            "pool_bypassed_percent",
+        ] {
+            let ratio = of(&format!("last_{name}")) / of(name);
+            assert!(
+                (0.2..5.0).contains(&ratio) && ratio != 1.0,
+                "{name}: {ratio}"
+            );
+        }
+        near(
+            "last_write_mean_us",
+            last["lat_ns"]["mean"].as_f64().unwrap() / 1e3,
+        );
+        let bandwidth = last["bw_bytes"].as_f64().unwrap() / f64::from(1 << 20);
+        assert!((of("last_write_bandwidth_mib_s") / bandwidth - 1.0).abs() < 1e-6);
+
+        let (metrics, _) = of_drive("bench-4g", &[], HOT);
+        for name in [
+            "slc_data_percent",
+            "pool_written_percent",
+            "rated_writes_tb",
+        ] {
+            assert!(!metrics.contains_key(name), "{name}");
+        }
     }
 
     /// The last job is the phase that came last.
