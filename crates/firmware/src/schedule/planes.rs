@@ -67,9 +67,11 @@ impl DieQueues {
                 if planes & blocked == 0 {
                     queue.take(jobs, p, before, job);
                     queue.busy |= planes;
-                    if first == Some(p) {
+                    let takes_turn = first == Some(p);
+                    if takes_turn {
                         queue.begin_turn(now, planes, run);
                     }
+                    queue.started(p, job, self.background_gives_way && !takes_turn);
                     return Some(Next::Start(job));
                 }
                 blocked |= planes;

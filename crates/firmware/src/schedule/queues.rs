@@ -27,7 +27,7 @@ const CHANGES: u8 = 1 << Priority::Write as usize;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieQueue {
     pub(super) busy: u8,
-    /// The job that runs on the die, if it can be suspended.
+    /// The job that runs on the die, if it can be suspended, or ended for a host read.
     pub(super) running: u32,
     pub(super) suspended: u32,
     /// The planes on which a job takes its turn; zero if none does.
@@ -147,6 +147,8 @@ pub(crate) struct DieQueues {
     /// Of each die, the run of its program or erase, and when its turn began.
     pub(super) runs: Box<[Run]>,
     pub(super) turns: Turns,
+    /// Whether a background read that has not taken a turn is ended by a host read that waits for its die.
+    pub(super) background_gives_way: bool,
     /// Planes of a die that read independently, one bit each, and the number of codewords of a page.
     pub(super) planes: u8,
     pub(super) per_page: u32,
@@ -161,6 +163,7 @@ impl DieQueues {
             dies: alloc::vec![DieQueue::EMPTY; dies].into_boxed_slice(),
             runs: alloc::vec![Run::default(); dies].into_boxed_slice(),
             turns,
+            background_gives_way: false,
             planes: ALL_PLANES >> (8 - planes),
             per_page: geometry.codewords_per_page(),
         }
@@ -263,7 +266,9 @@ impl DieQueues {
             }
         };
         queue.busy = ALL_PLANES;
-        Some(Next::Start(queue.pop(jobs, p)))
+        let job = queue.pop(jobs, p);
+        queue.started(p, job, turn.is_none() && self.background_gives_way);
+        Some(Next::Start(job))
     }
 
     /// `job`, just started on `die`, is a program or erase that needs `left`.

@@ -13,8 +13,13 @@
 //! a block is new   it begins with the default
 //! ```
 //!
-//! One background read per turn, `background_reads` per interval. `docs/firmware/comparators.md` lists what
-//! the slides leave open and what was decided.
+//! One background read per turn, `background_reads` per interval. Where the read of a calibration has not ended when
+//! the next turn comes, the turn is that of another calibration, of another unit: so many are under way as the drive has
+//! channels, at most. Host reads never wait for a background read: it gives way
+//! ([`ReadLevels::probes_give_way`]) and is made again in a later turn. `docs/firmware/comparators.md` lists what the
+//! slides leave open and what was decided.
+
+mod visit;
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -26,8 +31,9 @@ use firstread_core::{
     SuperblockId,
 };
 
+use self::visit::{Phase, Visit};
 use super::ReadLevels;
-use crate::format::{self, Blank, Cursor, record};
+use crate::format::record;
 use crate::log::Record;
 use crate::observe::{
     Outcome, Probe, ProbeResult, ReadCtx, SuperblockInfo, SuperblockTable, SuperblockUse,
@@ -91,6 +97,12 @@ pub const SCHEME: Scheme = Scheme {
             "rate: a page type counts by its number of valleys",
             true,
         ),
+        Param::number(
+            "in_flight",
+            "background reads in flight at most; never two on a channel",
+            "reads",
+            (64, 1, 256),
+        ),
         INTERVAL_PARAM,
         READS_PARAM,
     ],
@@ -132,32 +144,6 @@ fn log2_of_one_and(n: u64, of: u64) -> u32 {
     ((power - 16) << 16) + between
 }
 
-/// A calibration in progress.
-#[derive(Clone, Copy, Debug)]
-struct Visit {
-    block: SuperblockId,
-    programmed_at: Ns,
-    page: u8,
-    /// The die of the unit; none if the unit is the whole superblock.
-    die: Option<DieId>,
-    phase: Phase,
-}
-
-impl Visit {
-    fn alive(&self, blocks: &SuperblockTable) -> bool {
-        blocks.still_holds(self.block, self.programmed_at)
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Phase {
-    /// Walks the retry table: current step, and entry where the walk began. No step yet means that the levels
-    /// in use are tried.
-    Find { step: Option<u8>, from: u8 },
-    /// Compares offsets.
-    Refine(OffsetSearch),
-}
-
 #[derive(Clone, Debug)]
 pub struct BlockCalibration {
     tables: Box<VoltageTables>,
@@ -178,9 +164,10 @@ pub struct BlockCalibration {
 
     rate_limit: RateLimit,
     stream: Stream,
-    /// Visits begun, the current one among them.
+    /// Visits begun, those in progress among them.
     drawn: u64,
-    visit: Option<Visit>,
+    /// The visits in progress, in as many places as background reads may be in flight.
+    visits: Box<[Option<Visit>]>,
 }
 
 impl BlockCalibration {
@@ -197,6 +184,7 @@ impl BlockCalibration {
             true => valleys.iter().filter(|&&p| p as usize == page).count() as u32,
             false => 1,
         });
+        let most = values.get("in_flight").min(i64::from(geometry.channels));
         BlockCalibration {
             kept: vec![DEFAULT; blocks * units].into_boxed_slice(),
             calibrated_at: vec![[0; MAX_PAGES]; blocks].into_boxed_slice(),
@@ -214,7 +202,7 @@ impl BlockCalibration {
             rate_limit: RateLimit::new(values),
             stream: Stream::new(setup.seed).named("block calibration"),
             drawn: 0,
-            visit: None,
+            visits: vec![None; most as usize].into_boxed_slice(),
             geometry,
             tables,
         }
@@ -222,7 +210,10 @@ impl BlockCalibration {
 
     /// Bytes of memory that the scheme uses.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.kept) + size_of_val(&*self.calibrated_at) + size_of_val(&*self.turns)
+        size_of_val(&*self.kept)
+            + size_of_val(&*self.calibrated_at)
+            + size_of_val(&*self.turns)
+            + size_of_val(&*self.visits)
     }
 
     /// Levels of the unit that a page belongs to.
@@ -240,7 +231,8 @@ impl BlockCalibration {
         block.0 as usize * self.units + of_die
     }
 
-    /// The full superblock and page type with the most drift since its last calibration.
+    /// The full superblock and page type with the most drift since its last calibration, of those that none in progress
+    /// excludes.
     fn most_urgent(&self, now: Ns, blocks: &SuperblockTable) -> Option<(SuperblockId, u8)> {
         let mut most = None;
         let mut urgency = 0;
@@ -253,7 +245,7 @@ impl BlockCalibration {
             for page in 0..self.tables.mode.bits() {
                 let since = drift.saturating_sub(then[page as usize]);
                 let this = since as u64 * self.weights[page as usize] as u64;
-                if this > urgency {
+                if this > urgency && !self.is_excluded(block, page) {
                     (most, urgency) = (Some((block, page)), this);
                 }
             }
@@ -261,18 +253,33 @@ impl BlockCalibration {
         most
     }
 
+    /// The die of the unit of `block` whose turn it is for page type `page`; none if the unit is the superblock.
+    fn die_of_turn(&self, block: SuperblockId, page: u8) -> Option<DieId> {
+        let turn = self.turns[block.0 as usize][page as usize];
+        (self.units > 1).then_some(DieId(turn))
+    }
+
+    fn is_excluded(&self, block: SuperblockId, page: u8) -> bool {
+        let die = self.die_of_turn(block, page);
+        let mut visits = self.visits.iter().flatten();
+        visits.any(|visit| visit.excludes(block, page, die))
+    }
+
     /// Begins to calibrate the superblock and page type with the most drift.
     fn begin(&mut self, now: Ns, blocks: &SuperblockTable) -> Option<Visit> {
         let (block, page) = self.most_urgent(now, blocks)?;
+        let die = self.die_of_turn(block, page);
         let turn = &mut self.turns[block.0 as usize][page as usize];
-        let die = (self.units > 1).then_some(DieId(*turn));
         *turn = (*turn + 1) % self.units as u16;
+        let number = self.drawn;
         self.drawn = self.drawn.wrapping_add(1);
         Some(Visit {
+            number,
             block,
             programmed_at: blocks.info(block).programmed_at,
             page,
             die,
+            asked: false,
             phase: Phase::Find {
                 step: None,
                 from: 0,
@@ -280,10 +287,50 @@ impl BlockCalibration {
         })
     }
 
+    /// The read of the oldest visit whose die is free for it. The visit has asked for it from now on.
+    fn oldest_read(&mut self, is_free: &impl Fn(DieId) -> bool) -> Option<Probe> {
+        let mut oldest: Option<(u64, usize)> = None;
+        for (place, visit) in self.visits.iter().enumerate() {
+            if let Some(visit) = visit
+                && !visit.asked
+                && oldest.is_none_or(|(number, _)| visit.number < number)
+                && let Some((at, ..)) = self.next(&mut { *visit })
+                && is_free(at.die)
+            {
+                oldest = Some((visit.number, place));
+            }
+        }
+        let (_, place) = oldest?;
+        let mut visit = self.visits[place]?;
+        let (at, plane, levels) = self.next(&mut visit)?;
+        visit.asked = true;
+        self.visits[place] = Some(visit);
+        Some(Probe {
+            at,
+            planes: 1 << plane,
+            levels: Levels::Offsets(levels),
+            mode: SenseMode::Hard,
+        })
+    }
+
+    /// Takes the visit that has asked for `probe`, with its place.
+    fn take_visit(&mut self, probe: &Probe) -> Option<(usize, Visit)> {
+        let asked = |visit: &Option<Visit>| visit.is_some_and(|v| v.has_asked(probe));
+        let place = self.visits.iter().position(asked)?;
+        let visit = self.visits[place].take()?;
+        Some((
+            place,
+            Visit {
+                asked: false,
+                ..visit
+            },
+        ))
+    }
+
     /// Page `i` of a visit, with its plane. The pages are spread evenly over the layers, from a random first
     /// one.
     fn page(&self, visit: &Visit, i: u8) -> (PageAddr, u8) {
-        let (g, s) = (&self.geometry, self.stream.at(self.drawn.wrapping_sub(1)));
+        let (g, s) = (&self.geometry, self.stream.at(visit.number));
         let wordlines = g.wordlines_per_block as u64;
         let apart = wordlines * i as u64 / self.pages as u64;
         let drawn = s.at(1 + i as u64);
@@ -386,7 +433,11 @@ impl BlockCalibration {
         let mut turns = self.turns.as_flattened().iter();
         self.kept.iter().all(|kept| kept.nearest < entries)
             && turns.all(|&turn| usize::from(turn) < self.units)
-            && self.visit.is_none_or(|visit| self.may_visit(&visit))
+            && self
+                .visits
+                .iter()
+                .flatten()
+                .all(|visit| self.may_visit(visit))
     }
 
     fn may_visit(&self, visit: &Visit) -> bool {
@@ -439,7 +490,7 @@ impl ReadLevels for BlockCalibration {
         self.kept.fill(DEFAULT);
         self.calibrated_at.fill([0; MAX_PAGES]);
         self.turns.fill([0; MAX_PAGES]);
-        self.visit = None;
+        self.visits.fill(None);
         self.rate_limit.start(now);
     }
 
@@ -451,28 +502,49 @@ impl ReadLevels for BlockCalibration {
         self.rate_limit.due()
     }
 
+    fn most_probes(&self) -> u16 {
+        self.visits.len() as u16
+    }
+
+    fn probes_give_way(&self) -> bool {
+        true
+    }
+
     fn probe(
         &mut self,
         now: Ns,
         blocks: &SuperblockTable,
+        is_free: &impl Fn(DieId) -> bool,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
         if !self.rate_limit.turn(now, log) {
             return None;
         }
-        let mut visit = match self.visit.take().filter(|v| v.alive(blocks)) {
-            Some(visit) => visit,
-            None => self.begin(now, blocks)?,
-        };
-        let (at, plane, levels) = self.next(&mut visit)?;
-        self.visit = Some(visit);
-        self.rate_limit.spend();
-        Some(Probe {
-            at,
-            planes: 1 << plane,
-            levels: Levels::Offsets(levels),
-            mode: SenseMode::Hard,
-        })
+        for place in 0..self.visits.len() {
+            if let Some(mut visit) = self.visits[place]
+                && !visit.asked
+                && (!visit.alive(blocks) || self.next(&mut visit).is_none())
+            {
+                self.visits[place] = None;
+            }
+        }
+        let mut probe = self.oldest_read(is_free);
+        if probe.is_none()
+            && let Some(place) = self.visits.iter().position(Option::is_none)
+        {
+            self.visits[place] = self.begin(now, blocks);
+            probe = self.oldest_read(is_free);
+        }
+        if probe.is_some() {
+            self.rate_limit.spend();
+        }
+        probe
+    }
+
+    fn given_up(&mut self, probe: &Probe) {
+        if let Some((place, visit)) = self.take_visit(probe) {
+            self.visits[place] = Some(visit);
+        }
     }
 
     fn on_probe(
@@ -483,11 +555,14 @@ impl ReadLevels for BlockCalibration {
         blocks: &SuperblockTable,
         _log: &mut impl FnMut(Record),
     ) {
-        let visit = self.visit.take().filter(|v| v.alive(blocks));
-        if let (Some(visit), ProbeResult::Decoded(outcome), Levels::Offsets(tried)) =
-            (visit, result, &probe.levels)
+        let Some((place, visit)) = self.take_visit(probe) else {
+            return;
+        };
+        if visit.alive(blocks)
+            && let (ProbeResult::Decoded(outcome), Levels::Offsets(tried)) = (result, &probe.levels)
         {
-            self.visit = self.read(now, blocks.info(visit.block), visit, tried, outcome);
+            let info = blocks.info(visit.block);
+            self.visits[place] = self.read(now, info, visit, tried, outcome);
         }
     }
 }
@@ -499,40 +574,6 @@ record! {
     }
 }
 
-/// A search of one of its kinds has as many bytes as of the other.
-impl format::Record for Phase {
-    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
-        let (mut step, mut from, mut search) = match *self {
-            Phase::Find { step, from } => (step, from, None),
-            Phase::Refine(search) => (None, 0, Some(search)),
-        };
-        search.transfer(cursor);
-        step.transfer(cursor);
-        from.transfer(cursor);
-        *self = match search {
-            Some(search) => Phase::Refine(search),
-            None => Phase::Find { step, from },
-        };
-    }
-}
-
-impl Blank for Phase {
-    const BLANK: Phase = Phase::Find {
-        step: None,
-        from: 0,
-    };
-}
-
-record! {
-    of values Visit as "calibration in progress" {
-        block: "superblock",
-        programmed_at ["ns"]: "time at which its data were programmed",
-        page: "page type",
-        die: "die of the unit; none if the unit is the superblock",
-        phase: "the comparison of offsets, once it has begun; step of the walk over the retry table, and entry where it began",
-    }
-}
-
 record! {
     BlockCalibration as "block-calibration" {
         kept: "levels of each unit",
@@ -540,7 +581,7 @@ record! {
         turns: "next die of each superblock, by page type",
         rate_limit: "when the next background read may be made",
         drawn: "calibrations begun",
-        visit: "the calibration in progress",
+        visits: "the calibrations in progress, by place",
     } not {
         tables: "of the configuration",
         geometry: "of the configuration",

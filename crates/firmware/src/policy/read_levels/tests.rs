@@ -215,7 +215,7 @@ impl World {
         self.now = self.now.max(due);
         let mut has_read = false;
         for (scheme, told) in schemes.iter_mut().zip(told) {
-            let probe = scheme.probe(self.now, &self.blocks, &mut |record| {
+            let probe = scheme.probe(self.now, &self.blocks, &|_| true, &mut |record| {
                 told.add(record);
             });
             told.add(probe);
@@ -325,7 +325,7 @@ fn model_a_dump_keeps_all_that_a_scheme_of_read_levels_has_learned() {
             let s = Stream::new(seed).named("dump");
             let mut probe = None;
             if s.at(0).below(2) == 0 && scheme.due() <= world.now {
-                probe = scheme.probe(world.now, &world.blocks, &mut |_| {});
+                probe = scheme.probe(world.now, &world.blocks, &|_| true, &mut |_| {});
             }
             let bytes = saved(&mut scheme);
             let mut loaded = AnyReadLevels::new(record.name, &world.setup, &values).unwrap();
