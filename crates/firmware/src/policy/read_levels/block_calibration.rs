@@ -14,11 +14,11 @@
 //! ```
 //!
 //! One background read per turn, `background_reads` per interval. Where the read of a calibration has not ended when
-//! the next turn comes, the turn is that of another calibration, of another unit: so many are under way as the drive has
-//! channels, at most. Host reads never wait for a background read: it gives way
-//! ([`ReadLevels::probes_give_way`]) and is made again in a later turn. `docs/firmware/comparators.md` lists what the
-//! slides leave open and what was decided.
+//! the next turn comes, the turn is that of another calibration, of another unit: as many are under way as the drive has
+//! channels, at most. A host read does not wait for a background read: that one gives way and is made again in a later
+//! turn. `docs/firmware/comparators.md` lists what the slides leave open and what was decided.
 
+mod rate;
 mod visit;
 
 use alloc::boxed::Box;
@@ -31,6 +31,7 @@ use firstread_core::{
     SuperblockId,
 };
 
+use self::rate::{READS, Rate};
 use self::visit::{Phase, Visit};
 use super::ReadLevels;
 use crate::format::record;
@@ -40,7 +41,7 @@ use crate::observe::{
 };
 use crate::policy::Setup;
 use crate::voltage::offset_search::{Errors, OffsetSearch};
-use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
+use crate::voltage::rate_limit::{INTERVAL_PARAM, RateLimit};
 use crate::voltage::selector::outward;
 
 pub const SCHEME: Scheme = Scheme {
@@ -104,44 +105,19 @@ pub const SCHEME: Scheme = Scheme {
             (64, 1, 256),
         ),
         INTERVAL_PARAM,
-        READS_PARAM,
+        READS,
     ],
 };
 
 const MINUTE: i64 = 60_000_000_000;
+/// Draws of a page on a free channel: with half of the channels free, one in 65,000 visits waits.
+const DRAWS: u32 = 16;
 
 /// Levels of a unit, with the entry of the retry table closest to them.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     levels: LevelOffsets,
     nearest: u8,
-}
-
-/// Assumed speed of drift.
-#[derive(Clone, Copy, Debug)]
-struct Rate {
-    onset: u64,
-    pe_permille: u64,
-    read_onset: u64,
-}
-
-impl Rate {
-    /// Estimated drift of a superblock's cells since they were programmed, in 1/65536 of a doubling of time.
-    fn drift(&self, now: Ns, info: &SuperblockInfo) -> u32 {
-        let age = now.since(info.programmed_at).0;
-        let wear = 1000 + self.pe_permille * info.pe_cycles as u64 / 1000;
-        let time = log2_of_one_and(age, self.onset) as u64 * wear / 1000;
-        (time + log2_of_one_and(info.reads, self.read_onset) as u64).min(u32::MAX as u64) as u32
-    }
-}
-
-/// `65536 log2(1 + n / of)`, interpolated linearly between powers of two.
-fn log2_of_one_and(n: u64, of: u64) -> u32 {
-    let ratio = ((n as u128) << 16) / of as u128;
-    let x = (1 << 16) + ratio.min(1 << 46) as u64;
-    let power = x.ilog2();
-    let between = (x << 16 >> power) as u32 & 0xffff;
-    ((power - 16) << 16) + between
 }
 
 #[derive(Clone, Debug)]
@@ -233,7 +209,12 @@ impl BlockCalibration {
 
     /// The full superblock and page type with the most drift since its last calibration, of those that none in progress
     /// excludes.
-    fn most_urgent(&self, now: Ns, blocks: &SuperblockTable) -> Option<(SuperblockId, u8)> {
+    fn most_urgent(
+        &self,
+        now: Ns,
+        blocks: &SuperblockTable,
+        is_free: &impl Fn(DieId) -> bool,
+    ) -> Option<(SuperblockId, u8)> {
         let mut most = None;
         let mut urgency = 0;
         for (block, info) in blocks.iter() {
@@ -245,7 +226,7 @@ impl BlockCalibration {
             for page in 0..self.tables.mode.bits() {
                 let since = drift.saturating_sub(then[page as usize]);
                 let this = since as u64 * self.weights[page as usize] as u64;
-                if this > urgency && !self.is_excluded(block, page) {
+                if this > urgency && !self.is_excluded(block, page, is_free) {
                     (most, urgency) = (Some((block, page)), this);
                 }
             }
@@ -259,22 +240,27 @@ impl BlockCalibration {
         (self.units > 1).then_some(DieId(turn))
     }
 
-    fn is_excluded(&self, block: SuperblockId, page: u8) -> bool {
+    /// Whether a visit in progress excludes one of page type `page` of `block`, or another read is on the channel of its
+    /// die.
+    fn is_excluded(&self, block: SuperblockId, page: u8, is_free: &impl Fn(DieId) -> bool) -> bool {
         let die = self.die_of_turn(block, page);
         let mut visits = self.visits.iter().flatten();
-        visits.any(|visit| visit.excludes(block, page, die))
+        die.is_some_and(|die| !is_free(die)) || visits.any(|visit| visit.excludes(block, page, die))
     }
 
     /// Begins to calibrate the superblock and page type with the most drift.
-    fn begin(&mut self, now: Ns, blocks: &SuperblockTable) -> Option<Visit> {
-        let (block, page) = self.most_urgent(now, blocks)?;
+    fn begin(
+        &mut self,
+        now: Ns,
+        blocks: &SuperblockTable,
+        is_free: &impl Fn(DieId) -> bool,
+    ) -> Option<Visit> {
+        let (block, page) = self.most_urgent(now, blocks, is_free)?;
         let die = self.die_of_turn(block, page);
         let turn = &mut self.turns[block.0 as usize][page as usize];
         *turn = (*turn + 1) % self.units as u16;
-        let number = self.drawn;
-        self.drawn = self.drawn.wrapping_add(1);
-        Some(Visit {
-            number,
+        let mut visit = Visit {
+            number: self.drawn,
             block,
             programmed_at: blocks.info(block).programmed_at,
             page,
@@ -284,7 +270,17 @@ impl BlockCalibration {
                 step: None,
                 from: 0,
             },
-        })
+        };
+        // The first page is drawn anew where another read is on the channel of its die.
+        for _ in 0..DRAWS {
+            visit.number = self.drawn;
+            self.drawn = self.drawn.wrapping_add(1);
+            let (first, _) = self.page(&visit, 0);
+            if is_free(first.die) {
+                break;
+            }
+        }
+        Some(visit)
     }
 
     /// The read of the oldest visit whose die is free for it. The visit has asked for it from now on.
@@ -489,7 +485,10 @@ impl ReadLevels for BlockCalibration {
     fn start(&mut self, now: Ns, _blocks: &SuperblockTable) {
         self.kept.fill(DEFAULT);
         self.calibrated_at.fill([0; MAX_PAGES]);
-        self.turns.fill([0; MAX_PAGES]);
+        // Superblocks begin with different dies, so that calibrations of several lie on several channels.
+        for (block, turns) in self.turns.iter_mut().enumerate() {
+            *turns = core::array::from_fn(|page| ((MAX_PAGES * block + page) % self.units) as u16);
+        }
         self.visits.fill(None);
         self.rate_limit.start(now);
     }
@@ -532,7 +531,7 @@ impl ReadLevels for BlockCalibration {
         if probe.is_none()
             && let Some(place) = self.visits.iter().position(Option::is_none)
         {
-            self.visits[place] = self.begin(now, blocks);
+            self.visits[place] = self.begin(now, blocks, is_free);
             probe = self.oldest_read(is_free);
         }
         if probe.is_some() {
