@@ -2,7 +2,7 @@
 //!
 //! A scheme has one of them in flight, or several ([`ReadLevels::most_probes`]). No two of these lie on one channel, so
 //! that data of host reads never wait for those of more than one. They start as all background work does: on a die
-//! that is idle and for which no host read waits, and after `max_wait` behind host reads in a turn of one sense. If they
+//! that is idle and for which no host read waits, and after a long wait behind host reads in a turn of one sense. If they
 //! give way ([`ReadLevels::probes_give_way`]) and have not taken a turn, a host read that comes for their die ends them.
 
 use firstread_core::{DieId, Ns, Priority};

@@ -1,7 +1,9 @@
 //! Background reads that give way: a host read that comes for the die of such a read ends it.
 //!
 //! The die notes such a read as it notes a program that can be suspended. A background read that takes a turn is not
-//! noted: it has waited `max_wait` behind host reads, and its turn is one sense.
+//! noted, and host reads wait for its sense and its transfer. So it takes one only where the die has not been idle for
+//! fifty times as long as other work waits: levels drift over hours, and a die under any load below its limit pauses
+//! sooner.
 
 use firstread_core::flash::{ALL_PLANES, planes_of};
 use firstread_core::{DieId, FlashKind, Ns, OpClass, Ports, Priority, Tag};
@@ -9,6 +11,36 @@ use firstread_core::{DieId, FlashKind, Ns, OpClass, Ports, Priority, Tag};
 use super::job::{Job, Jobs, NO_JOB};
 use super::queues::{DieQueue, DieQueues};
 use super::{Schedule, issue};
+
+/// How often `max_wait` a background read that gives way waits before it takes a turn: assumed, a second where other work
+/// waits 20 ms. With a turn a second each die has more background reads than calibration asks for.
+const WAITS: u64 = 50;
+
+/// How long work waits behind host reads before it takes a turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub(super) max_wait: Ns,
+    /// Whether a background read that has not taken a turn is ended by a host read that waits for its die.
+    pub(super) background_gives_way: bool,
+}
+
+impl Patience {
+    /// Of work that waits `max_wait`, background reads included.
+    pub(super) fn of(max_wait: Ns) -> Patience {
+        Patience {
+            max_wait,
+            background_gives_way: false,
+        }
+    }
+
+    /// How much longer than `max_wait` jobs of priority `p` wait.
+    pub(super) fn more(&self, p: usize) -> Ns {
+        match self.background_gives_way && p == Priority::Background as usize {
+            true => Ns(self.max_wait.0.saturating_mul(WAITS - 1)),
+            false => Ns::ZERO,
+        }
+    }
+}
 
 impl DieQueue {
     /// `job` of priority `p` has started. `gives_way`: a background read is ended by a host read.

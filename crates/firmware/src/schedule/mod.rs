@@ -52,7 +52,7 @@ impl Schedule {
     ) -> Schedule {
         let (geometry, independent_planes) = (&config.geometry, config.independent_planes);
         let mut dies = DieQueues::new(geometry, independent_planes, config.turns);
-        dies.background_gives_way = background_gives_way;
+        dies.patience.background_gives_way = background_gives_way;
         Schedule {
             dies,
             suspend,
