@@ -34,3 +34,30 @@ impl BehindBackground {
         self.longest_ns = self.longest_ns.max(other.longest_ns);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::charge::CAUSES;
+
+    /// Requests that did not wait so count for nothing; the longest wait stays, whoever comes after it.
+    #[test]
+    fn formula_waits_add_up_and_the_longest_stays() {
+        let mut all = BehindBackground::default();
+        let mut others = BehindBackground::default();
+        for (of, ns) in [(0, 5), (0, 0), (0, 9), (0, 3), (1, 7), (1, 0)] {
+            let mut parts = [1_000; CAUSES];
+            parts[Cause::DieCalibration as usize] = ns;
+            let to = if of == 0 { &mut all } else { &mut others };
+            to.record(&parts);
+        }
+        let waits = |requests, sum_ns, longest_ns| BehindBackground {
+            requests,
+            sum_ns,
+            longest_ns,
+        };
+        assert_eq!(all, waits(3, 17, 9));
+        all.add(&others);
+        assert_eq!(all, waits(4, 24, 9));
+    }
+}
