@@ -178,6 +178,13 @@ pub enum FlashKind {
         /// Codewords, a subset of those the read was issued for.
         wanted: u64,
     },
+    /// End the read `victim`, whose data nobody needs any more. Its sense is reset, and data that have been sensed do not
+    /// leave the die. The event `Aborted` follows under its tag. If its data already cross the channel, the read ends as
+    /// it would have ended.
+    Abort {
+        /// Tag of a read that no other read comes after.
+        victim: Tag,
+    },
     /// Drop cache read `victim` before its output has been asked for. The read before it must have been
     /// sensed. The die is free as soon as the array is. No other event of the dropped read follows.
     Cancel {
@@ -279,6 +286,11 @@ pub enum FlashEvent {
         tag: Tag,
         /// Time that the operation still needs.
         remaining: Ns,
+    },
+    /// A read has been ended by [`FlashKind::Abort`] and has no outcome; its die, or the planes that it sensed, are free.
+    Aborted {
+        /// Tag of the read.
+        tag: Tag,
     },
     /// A hard or soft read has been decoded.
     Decoded {

@@ -25,12 +25,16 @@ const SMALL: &[&str] = &[
 ];
 
 fn drive(set: &[&str]) -> Drive {
+    drive_of_age(Ns::from_h(28), set)
+}
+
+fn drive_of_age(age: Ns, set: &[&str]) -> Drive {
     let set = SMALL.iter().chain(set);
     let set: Vec<Override> = set.map(|s| Override::parse(s).unwrap()).collect();
     let profile = load_drive(&Library::new(), "dc-qlc-15t", &set, AXES).unwrap();
     let tables = tables::for_drive(&profile).unwrap();
     let state = DriveState {
-        age: (Ns::from_h(28), Ns::from_h(28)),
+        age: (age, age),
         pe_cycles: (2_000, 2_000),
         temperature_c: 55.0,
         ..DriveState::default()
@@ -125,6 +129,27 @@ fn model_senses_worked_out_together_are_those_worked_out_alone() {
             }
         }
     }
+}
+
+/// A background read that a host read has ended before its outcome was worked out leaves that of the next read under its tag
+/// as it is.
+#[test]
+fn model_senses_that_are_ended_change_no_other() {
+    let set = [
+        "schemes.read_levels=block-calibration",
+        "read_levels.interval=1min",
+        "read_levels.background_reads=10000000",
+    ];
+    let job = "[a]\nrw=randread\nbs=4k\niodepth=2\nnorandommap\nthinktime=100\n";
+    let new = || drive_of_age(Ns::ZERO, &set);
+    let (mut together, mut alone) = (new(), new());
+    alone.platform.hardware.one_by_one = true;
+    let (a, b) = (run(&mut together, job), run(&mut alone, job));
+    let ended = a.counters.background_reads_given_up;
+    assert!(ended > 100, "{ended}");
+    assert!(seen_by_the_host(&a) == seen_by_the_host(&b));
+    let levels = |drive: &Drive| format!("{:?}", drive.platform.firmware.levels());
+    assert_eq!(levels(&together), levels(&alone));
 }
 
 #[test]

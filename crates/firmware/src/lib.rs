@@ -54,7 +54,7 @@ use policy::area::Areas;
 use policy::gc_victim::AnyGcVictim;
 use policy::page_type::PageTypes;
 use policy::read_ahead::ReadAhead;
-use policy::read_levels::AnyReadLevels;
+use policy::read_levels::{AnyReadLevels, ReadLevels};
 pub use policy::{Schemes, Setup};
 pub use read::Learned;
 use read::Read;
@@ -85,14 +85,18 @@ impl<M: Arena> Firmware<M> {
         let map_pages = directory.len();
         let dies = u32::from(geometry.dies());
         let rebuilds = if geometry.stripe_parity { dies - 1 } else { 0 };
-        // One background read is in flight.
         let declared = schemes.streams();
         let plan = StreamPlan::new(geometry, config.mode, map_pages, declared);
         let reserve = rebuilds
             + plan.programs()
             + Relocate::window(&geometry)
             + dies * (1 + plan.erases_beside())
-            + 1
+            + u32::from(
+                schemes
+                    .read_levels
+                    .most_probes()
+                    .clamp(1, read::MOST_PROBES),
+            )
             + schemes.read_ahead.rows()
             + map_cache.jobs();
         let jobs = Jobs::new(config.max_reads, reserve, geometry.slots_per_mp_page());
@@ -102,6 +106,7 @@ impl<M: Arena> Firmware<M> {
         let declared = schemes.area.region().map(|region| region.first);
         let regions = Regions::new(blocks, declared);
         let promotes = schemes.page_type.sees_reads();
+        let gives_way = schemes.read_levels.probes_give_way();
         let by_place = (
             schemes.cell_mode,
             schemes.area,
@@ -140,7 +145,7 @@ impl<M: Arena> Firmware<M> {
                         schemes.other_modes,
                         schemes.read_identities,
                     ),
-                    shared: Shared::new(config, regions, schemes.suspend, jobs),
+                    shared: Shared::new(config, regions, schemes.suspend, gives_way, jobs),
                 },
             },
         };

@@ -31,7 +31,14 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// For an empty drive of `config` with `jobs`, whose superblocks are divided into `regions`.
-    pub(crate) fn new(config: Config, regions: Regions, suspend: AnySuspend, jobs: Jobs) -> Shared {
+    /// `background_gives_way`: a host read ends a background read on its die.
+    pub(crate) fn new(
+        config: Config,
+        regions: Regions,
+        suspend: AnySuspend,
+        background_gives_way: bool,
+        jobs: Jobs,
+    ) -> Shared {
         let mut blocks = SuperblockTable::new(config.geometry.blocks_per_plane, config.mode);
         blocks.divide(regions);
         blocks.assemble(config.geometry.dies());
@@ -39,7 +46,7 @@ impl Shared {
             layout: Layout::new(config.geometry),
             blocks,
             jobs,
-            schedule: Schedule::new(&config, suspend),
+            schedule: Schedule::new(&config, suspend, background_gives_way),
             counters: Counters::default(),
             heat: match &config.heat {
                 Some(heat) => Heat::new(heat, config.capacity_slots),
@@ -99,7 +106,8 @@ impl Shared {
         self.schedule.push_change(now, purpose, at, &mut self.jobs);
     }
 
-    /// A host read waits for `die`: suspends the program or erase it runs, if the scheme says so.
+    /// A host read waits for `die`: suspends the program or erase it runs, if the scheme says so, or ends the background
+    /// read that gives way.
     #[inline(always)] // In the common case the die runs a read, and this ends here.
     pub(crate) fn suspend_for_host(&mut self, now: Ns, die: DieId, ports: &mut impl Out) {
         self.schedule.suspend_for_host(now, die, &self.jobs, ports);

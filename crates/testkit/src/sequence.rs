@@ -119,6 +119,7 @@ fn kind(op: &FlashOp, factory: &[LevelOffsets], codewords_per_page: u32) -> Stri
         FlashKind::Output { read, wanted } => {
             format!("output {} cw {}", read.0, mask(wanted, codewords_per_page))
         }
+        FlashKind::Abort { victim } => format!("abort {}", victim.0),
         FlashKind::Cancel { victim } => format!("cancel {}", victim.0),
     }
 }
@@ -140,6 +141,7 @@ fn of_event(event: FlashEvent, codewords_per_page: u32) -> String {
         FlashEvent::Ones { tag, .. } => format!("ones of tag {}", tag.0),
         FlashEvent::Programmed { tag, ok } => format!("programmed tag {} ok {ok}", tag.0),
         FlashEvent::Erased { tag, ok } => format!("erased tag {} ok {ok}", tag.0),
+        FlashEvent::Aborted { tag } => format!("aborted tag {}", tag.0),
         FlashEvent::Suspended { tag, remaining } => {
             format!("suspended tag {}, {} left", tag.0, remaining.0)
         }

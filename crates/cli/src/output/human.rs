@@ -516,6 +516,14 @@ fn footer(setup: &Setup, outcome: &Outcome) -> String {
         count(outcome.background_reads_before),
         count(c.background_reads),
     );
+    let behind = outcome.stats.all.read.behind_background;
+    if behind.requests > 0 {
+        text += &format!(
+            "reads that waited for a die with a background read {}, at most {}\n",
+            count(behind.requests),
+            time(behind.longest_ns as f64),
+        );
+    }
     text += &writes::lines(setup, outcome);
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);

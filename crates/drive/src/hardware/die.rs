@@ -18,6 +18,8 @@ pub(super) enum DiePhase {
     Registers(u32),
     /// The program or erase on the array is being suspended.
     Stopping(u32),
+    /// A read is being ended before its data cross the channel.
+    Aborting(u32),
     /// Cache reads are in progress.
     Cache(CachePhase),
 }

@@ -28,6 +28,7 @@ impl Hardware {
                 self.transfer_done(now, tag, timers)
             }
             DiePhase::Stopping(tag) => self.stopped(now, die, tag),
+            DiePhase::Aborting(tag) => self.aborted(now, tag),
             DiePhase::Cache(phase) => self.cache_done(now, DieId(die), phase, timers),
             DiePhase::Idle => unreachable!("the timer of an idle die is stopped"),
         }

@@ -79,6 +79,7 @@ impl Hardware {
             }
             FlashKind::Resume { victim } => self.resume(now, op.die, victim.0, timers),
             FlashKind::Output { read, wanted } => self.output(now, op.die, read.0, wanted, timers),
+            FlashKind::Abort { victim } => self.abort(now, victim.0, timers),
             FlashKind::Cancel { victim } => self.cancel(now, op.die, victim.0, timers),
             FlashKind::Read { .. } => self.issue_after(now, op, timers),
             FlashKind::Program { .. } => {

@@ -4,6 +4,7 @@
 //! decodes it, and its outcome is revealed to the firmware. A program first transfers its data over the
 //! channel.
 
+mod abort;
 mod breakdowns;
 mod cache_read;
 mod cache_register;

@@ -18,7 +18,10 @@ impl Hardware {
         for die in &mut self.dies {
             let on_array = match die.phase {
                 DiePhase::Array(tag) | DiePhase::Stopping(tag) => Some(tag),
-                DiePhase::Idle | DiePhase::Registers(_) | DiePhase::Cache(_) => None,
+                DiePhase::Idle
+                | DiePhase::Registers(_)
+                | DiePhase::Aborting(_)
+                | DiePhase::Cache(_) => None,
             };
             let suspended = die.suspended.take().map(|(tag, _)| tag);
             for tag in on_array.into_iter().chain(suspended) {

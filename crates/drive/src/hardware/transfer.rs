@@ -82,7 +82,7 @@ impl Hardware {
     /// Sets the timer of the first data of `channel`, unless an operation issued now may still go before
     /// them.
     #[inline]
-    fn time_first(&mut self, channel: u16, timers: &mut Timers) {
+    pub(super) fn time_first(&mut self, channel: u16, timers: &mut Timers) {
         if channel != self.untimed
             && let Some((lane, is_cached, ends)) = self.channels[channel as usize].first_ends()
         {

@@ -2,6 +2,7 @@
 
 pub mod amplification;
 mod batches;
+mod behind;
 mod by_bucket;
 mod counted;
 mod histogram;
@@ -15,6 +16,7 @@ mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
+pub use behind::BehindBackground;
 pub use memory::{Lines, WriteBuffers};
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
@@ -42,6 +44,8 @@ pub struct Latencies {
     pub bytes: u64,
     /// Causes of their latencies.
     pub tail: Tail,
+    /// Waits for dies that were busy with background reads.
+    pub behind_background: BehindBackground,
 }
 
 /// A percentile with its interval.
@@ -74,6 +78,7 @@ impl Latencies {
         self.bytes += bytes as u64;
         let bucket = bucket(latency.0);
         self.tail.record(bucket, parts);
+        self.behind_background.record(parts);
         self.batches.record(now.0, latency.0, bucket);
     }
 
@@ -101,12 +106,14 @@ impl Latencies {
             sum_ns,
             bytes,
             tail,
+            behind_background,
         } = self;
         counted.forget();
         lost.forget();
         batches.forget();
         tail.forget();
         (*sum_ns, *bytes) = (0, 0);
+        *behind_background = BehindBackground::default();
     }
 
     /// Completes the statistics at the end of the run: must be called before figures are read.
@@ -207,6 +214,7 @@ impl Latencies {
         self.sum_ns += other.sum_ns;
         self.bytes += other.bytes;
         self.tail.merge(&other.tail);
+        self.behind_background.add(&other.behind_background);
     }
 }
 

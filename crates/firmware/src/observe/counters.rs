@@ -208,6 +208,8 @@ counters! {
         background_reads: Senses,
         /// Of these, those asked for by the read levels of each cell mode, fewest bits a cell first.
         background_reads_by_mode[CellMode::ALL.len()]: Senses,
+        /// Of these, those that a host read for the same die has ended before their data left it.
+        background_reads_given_up: Senses,
         /// Slots written by the host.
         host_slots_written: Slots,
         /// Bytes written by the host. A partial write of a slot counts its own bytes alone.

@@ -43,10 +43,15 @@ pub(crate) struct Read {
     identities: [u32; 2],
     retry: ByMode<AnyRetry>,
     read_recovery: AnyReadRecovery,
-    /// The background read in flight.
-    probe: Option<Asked>,
+    /// The background reads in flight, in as many places as there may be.
+    probes: Box<[Option<Asked>]>,
+    /// Number of them.
+    in_flight: u16,
     rebuilds: Rebuilds,
 }
+
+/// Most background reads in flight: the job of each has its place in a byte.
+pub(crate) const MOST_PROBES: u16 = 1 << u8::BITS;
 
 /// Saves the identity of a scheme, or loads it. Whether what follows is of this scheme; otherwise it is passed over.
 fn is_of(identity: u32, cursor: &mut Cursor<'_>) -> bool {
@@ -73,6 +78,7 @@ impl Read {
         let retry = ByMode::new(mode, retry, retries);
         let others = others.into_iter().map(|of| (of.mode, of.read_levels));
         let levels = ByMode::new(mode, levels, others);
+        let most = levels.own().most_probes().clamp(1, MOST_PROBES);
         Read {
             levels_due: levels.due(),
             has_started: false,
@@ -80,12 +86,13 @@ impl Read {
             levels,
             retry,
             read_recovery,
-            probe: None,
+            probes: alloc::vec![None; usize::from(most)].into_boxed_slice(),
+            in_flight: 0,
             rebuilds: Rebuilds::default(),
         }
     }
 
-    /// Saves what axis `read_levels` has learned, with the background read that it waits for, or loads that. A section of
+    /// Saves what axis `read_levels` has learned, with the background reads that it waits for, or loads that. A section of
     /// another scheme, or of one with other parameters, is passed over.
     pub(crate) fn transfer_levels(&mut self, cursor: &mut Cursor<'_>) {
         let Read {
@@ -97,12 +104,14 @@ impl Read {
             retry: _,
             // Reads in flight are lost.
             read_recovery: _,
-            probe,
+            probes,
+            // Follows from `probes`.
+            in_flight: _,
             rebuilds: _,
         } = self;
         if is_of(*identity, cursor) {
             levels.transfer(cursor);
-            probe.transfer(cursor);
+            probes.iter_mut().for_each(|probe| probe.transfer(cursor));
             *has_started |= cursor.is_loading();
         }
     }
@@ -118,6 +127,7 @@ impl Read {
     /// After both were loaded.
     pub(crate) fn loaded(&mut self) {
         self.levels_due = self.levels.due();
+        self.in_flight = self.probes.iter().flatten().count() as u16;
     }
 
     /// The scheme of axis `read_levels`, for superblocks in the mode in which they start.

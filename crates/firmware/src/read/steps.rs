@@ -14,7 +14,7 @@ impl ReadSteps for Read {
     #[inline(always)] // Its only caller is on the path of every request.
     fn sensed(&mut self, ctx: &ReadCtx, job: &mut Job) -> SenseMode {
         if let Purpose::Probe = job.purpose {
-            return self.probe.expect("a probe is in flight").1.mode;
+            return self.probe_of(job.note).1.mode;
         }
         if job.step == 0 {
             // The levels are chosen when the sense starts, so that they are the newest.

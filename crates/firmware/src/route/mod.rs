@@ -68,10 +68,17 @@ impl<M: Arena> Firmware<M> {
                 self.decoded(now, job, outcome, ports);
             }
             FlashEvent::Ones { tag, count, cells } => {
-                self.probe_done(now, tag.0, ProbeResult::Ones { count, cells }, ports);
+                let ones = ProbeResult::Ones { count, cells };
+                self.probe_done(now, tag.0, Some(ones), ports);
             }
             FlashEvent::Programmed { tag, ok } => self.programmed(now, tag.0, ok, ports),
             FlashEvent::Erased { tag, ok } => self.erased(now, tag.0, ok, ports),
+            FlashEvent::Aborted { tag } => {
+                let shared = &mut store.shared;
+                let die = shared.schedule.aborted(tag.0, &shared.jobs);
+                store.shared.start_die(now, die, &mut store.read, ports);
+                self.probe_done(now, tag.0, None, ports);
+            }
             FlashEvent::Suspended { tag, remaining } => {
                 store.shared.counters.suspends += 1;
                 let die = store.shared.stopped(now, tag.0, remaining);
@@ -85,7 +92,8 @@ impl<M: Arena> Firmware<M> {
     fn decoded(&mut self, now: Ns, job: u32, outcome: Outcome, ports: &mut impl Out) {
         let store = &mut self.lower.store;
         if let Purpose::Probe = store.shared.jobs[job].purpose {
-            return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
+            let result = ProbeResult::Decoded(outcome);
+            return self.probe_done(now, job, Some(result), ports);
         }
         if outcome.failed != 0 {
             store.read.remember(job, &outcome, &mut store.shared.jobs);
@@ -244,8 +252,8 @@ impl<M: Arena> Firmware<M> {
         store.read.start_probe(now, &mut store.shared, ports);
     }
 
-    /// The background read of `job` has ended.
-    fn probe_done(&mut self, now: Ns, job: u32, result: ProbeResult, ports: &mut impl Out) {
+    /// The background read of `job` has ended; without a `result` if a host read has ended it.
+    fn probe_done(&mut self, now: Ns, job: u32, result: Option<ProbeResult>, ports: &mut impl Out) {
         let store = &mut self.lower.store;
         let last = (store.read).probe_done(now, job, result, &mut store.shared, ports);
         self.resume_reads(now, ports);

@@ -3,6 +3,7 @@
 //! Whatever starts on a die is issued here: reads, programs, erases, suspends and resumes (`start`). The read machine
 //! says the steps of a read.
 
+mod background;
 mod job;
 mod planes;
 mod queues;
@@ -43,11 +44,17 @@ impl Schedule {
         self.dies.are_at_rest()
     }
 
-    /// For the dies of a drive of `config`.
-    pub(crate) fn new(config: &Config, suspend: AnySuspend) -> Schedule {
+    /// For the dies of a drive of `config`. `background_gives_way`: a host read ends a background read on its die.
+    pub(crate) fn new(
+        config: &Config,
+        suspend: AnySuspend,
+        background_gives_way: bool,
+    ) -> Schedule {
         let (geometry, independent_planes) = (&config.geometry, config.independent_planes);
+        let mut dies = DieQueues::new(geometry, independent_planes, config.turns);
+        dies.patience.background_gives_way = background_gives_way;
         Schedule {
-            dies: DieQueues::new(geometry, independent_planes, config.turns),
+            dies,
             suspend,
             change_times: config.change_times,
             independent_planes,
@@ -189,7 +196,8 @@ impl Schedule {
         at
     }
 
-    /// A host read waits for `die`: suspends the program or erase it runs, if the scheme says so.
+    /// A host read waits for `die`: suspends the program or erase it runs, if the scheme says so, or ends the background
+    /// read that gives way.
     #[inline(always)] // In the common case the die runs a read, and this ends here.
     pub(crate) fn suspend_for_host(
         &mut self,
@@ -209,6 +217,7 @@ impl Schedule {
         let Job { purpose, step, .. } = jobs[victim];
         let running = match purpose {
             Purpose::Erase { .. } => Running::Erase,
+            Purpose::Probe => return self.abort(now, die, victim, jobs, ports),
             _ => Running::Program,
         };
         if self.suspend.suspends(running)

@@ -26,7 +26,7 @@ impl DieQueues {
         queue.end_turn(now, run, &self.turns);
         let host_waits = queue.waiting & HOST != 0;
         let turn = match host_waits {
-            true => queue.turn_due(now, jobs, self.turns.max_wait),
+            true => queue.turn_due(now, jobs, &self.patience),
             false => None,
         };
         let mut priorities = PRIORITIES;
@@ -67,9 +67,11 @@ impl DieQueues {
                 if planes & blocked == 0 {
                     queue.take(jobs, p, before, job);
                     queue.busy |= planes;
-                    if first == Some(p) {
+                    let takes_turn = first == Some(p);
+                    if takes_turn {
                         queue.begin_turn(now, planes, run);
                     }
+                    queue.started(p, job, self.patience.background_gives_way && !takes_turn);
                     return Some(Next::Start(job));
                 }
                 blocked |= planes;

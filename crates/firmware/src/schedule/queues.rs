@@ -13,6 +13,7 @@ use alloc::boxed::Box;
 use firstread_core::flash::ALL_PLANES;
 use firstread_core::{DieId, Geometry, Ns, Priority};
 
+use super::background::Patience;
 use super::job::{Job, Jobs, NO_JOB};
 use super::turns::Run;
 use crate::config::Turns;
@@ -27,7 +28,7 @@ const CHANGES: u8 = 1 << Priority::Write as usize;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieQueue {
     pub(super) busy: u8,
-    /// The job that runs on the die, if it can be suspended.
+    /// The job that runs on the die, if it can be suspended, or ended for a host read.
     pub(super) running: u32,
     pub(super) suspended: u32,
     /// The planes on which a job takes its turn; zero if none does.
@@ -55,8 +56,8 @@ impl DieQueue {
 }
 
 impl DieQueue {
-    /// The job that has waited longest, if it has waited for at least `max_wait` and is due to take a turn.
-    pub(super) fn turn_due(&self, now: Ns, jobs: &Jobs, max_wait: Ns) -> Option<Turn> {
+    /// The job that has waited longest, if it has waited for as long as `patience` says and is due to take a turn.
+    pub(super) fn turn_due(&self, now: Ns, jobs: &Jobs, patience: &Patience) -> Option<Turn> {
         if self.turn != 0 || now < self.next_turn {
             return None;
         }
@@ -67,13 +68,13 @@ impl DieQueue {
             longest = Some((jobs[self.suspended].began, Turn::Suspended));
         }
         for p in (0..PRIORITIES).filter(|p| lower >> p & 1 != 0) {
-            let began = jobs[self.head[p]].began;
+            let began = jobs[self.head[p]].began + patience.more(p);
             if longest.is_none_or(|(first, _)| began < first) {
                 longest = Some((began, Turn::Queue(p)));
             }
         }
         let (began, turn) = longest?;
-        (now.since(began) >= max_wait).then_some(turn)
+        (now.since(began) >= patience.max_wait).then_some(turn)
     }
 
     /// A turn begins on `planes`.
@@ -147,6 +148,7 @@ pub(crate) struct DieQueues {
     /// Of each die, the run of its program or erase, and when its turn began.
     pub(super) runs: Box<[Run]>,
     pub(super) turns: Turns,
+    pub(super) patience: Patience,
     /// Planes of a die that read independently, one bit each, and the number of codewords of a page.
     pub(super) planes: u8,
     pub(super) per_page: u32,
@@ -161,6 +163,7 @@ impl DieQueues {
             dies: alloc::vec![DieQueue::EMPTY; dies].into_boxed_slice(),
             runs: alloc::vec![Run::default(); dies].into_boxed_slice(),
             turns,
+            patience: Patience::of(turns.max_wait),
             planes: ALL_PLANES >> (8 - planes),
             per_page: geometry.codewords_per_page(),
         }
@@ -245,7 +248,7 @@ impl DieQueues {
         let run = &mut self.runs[die.0 as usize];
         let host_waits = queue.waiting & HOST != 0;
         let turn = match host_waits {
-            true => queue.turn_due(now, jobs, self.turns.max_wait),
+            true => queue.turn_due(now, jobs, &self.patience),
             false => None,
         };
         if turn.is_some() {
@@ -263,7 +266,9 @@ impl DieQueues {
             }
         };
         queue.busy = ALL_PLANES;
-        Some(Next::Start(queue.pop(jobs, p)))
+        let job = queue.pop(jobs, p);
+        queue.started(p, job, turn.is_none() && self.patience.background_gives_way);
+        Some(Next::Start(job))
     }
 
     /// `job`, just started on `die`, is a program or erase that needs `left`.
@@ -340,7 +345,7 @@ impl DieQueues {
     /// Whether a job of `die` is due to take a turn.
     pub(crate) fn is_turn_due(&self, now: Ns, jobs: &Jobs, die: DieId) -> bool {
         let queue = &self.dies[die.0 as usize];
-        queue.turn_due(now, jobs, self.turns.max_wait).is_some()
+        queue.turn_due(now, jobs, &self.patience).is_some()
     }
 
     /// `planes` of `die` are free.

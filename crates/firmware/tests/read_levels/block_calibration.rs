@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::{DieId, Levels, Ns, PageAddr, PageType, SuperblockId};
-use firstread_firmware::observe::SuperblockUse;
+use firstread_core::{CellMode, DieId, Levels, Ns, PageAddr, PageType, SuperblockId};
+use firstread_firmware::observe::{Probe, ReadCtx, SuperblockUse};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::offset_search::{Errors, OffsetSearch};
 
@@ -11,6 +11,8 @@ use crate::chip::{self, h, monitor};
 use crate::drive::Drive;
 
 const AT_55C: f64 = 50.1;
+/// A read in nine seconds, so that times tell which read is which.
+const SLOW: [(&str, i64); 1] = [("background_reads", 2_000)];
 
 fn page(block: u32, die: u16, wordline: u16, page: u8) -> PageAddr {
     PageAddr {
@@ -93,7 +95,7 @@ fn formula_search_prefers_codewords_and_stays_in_range() {
 #[test]
 fn sequence_find_refine_keep() {
     let blocks = monitor(&[(300, 0.0)]);
-    let mut drive = Drive::start("block-calibration", &[], AT_55C, blocks, h(28.0));
+    let mut drive = Drive::start("block-calibration", &SLOW, AT_55C, blocks, h(28.0));
     let factory = chip::tables().factory;
     let kind = drive
         .scheme
@@ -162,7 +164,7 @@ fn sequence_find_refine_keep() {
 #[test]
 fn model_offsets_follow_the_cells() {
     let rows: Vec<_> = (0..6).map(|i| (300 * (i + 1), 0.0)).collect();
-    let mut drive = Drive::start("block-calibration", &[], AT_55C, monitor(&rows), h(0.1));
+    let mut drive = Drive::start("block-calibration", &SLOW, AT_55C, monitor(&rows), h(0.1));
     drive.run_to(h(28.0));
     let (mut worst, mut least_of_default) = (0.0f64, f64::INFINITY);
     for (block, &(pe, _)) in (0..).zip(&rows) {
@@ -255,7 +257,7 @@ fn model_rate_follows_wear_reads_time_and_page_type() {
     // Ten million rows read since it was calibrated.
     let mut drive = Drive::start(
         "block-calibration",
-        &[],
+        &SLOW,
         AT_55C,
         monitor(&[(300, 0.0), (300, 0.0)]),
         h(100.0),
@@ -300,5 +302,164 @@ fn sequence_levels_belong_to_their_unit_and_go_with_the_data() {
             .iter()
             .filter(|(at, p)| *at > from && p.at.block == SuperblockId(0));
         assert_eq!(seen.count(), 0);
+    }
+}
+
+/// Background reads are asked for and not answered: so many are in flight as there are channels, or as `in_flight` says, no
+/// two on a channel, none of a unit or of a superblock and page type that another one is of. One that is given up is asked
+/// for again.
+#[test]
+fn sequence_calibrations_under_way_are_of_different_units() {
+    for unit in [0, 1] {
+        for (in_flight, most) in [(64, 4), (3, 3), (1, 1)] {
+            let set = [("unit", unit), ("in_flight", in_flight)];
+            // Of one age, so that the most urgent units of dies lie on few channels; or of several.
+            let blocks = match unit {
+                1 => monitor(&[(300, 0.0); 5]),
+                _ => monitor(&[(300, 0.0), (600, 1.0), (300, 20.0), (0, 3.0), (900, 9.0)]),
+            };
+            let mut drive = Drive::start("block-calibration", &set, AT_55C, blocks, h(28.0));
+            assert_eq!(usize::from(drive.scheme.most_probes()), most);
+            let mut asked: Vec<Probe> = Vec::new();
+            for _ in 0..8 {
+                assert!(asked.len() <= most, "{asked:?}");
+                drive.now = drive.scheme.due();
+                let is_free = |die: DieId| asked.iter().all(|p| p.at.die.0 % 4 != die.0 % 4);
+                let probe = match asked.len() == most {
+                    true => None,
+                    false => drive
+                        .scheme
+                        .probe(drive.now, &drive.blocks, &is_free, &mut |_| {}),
+                };
+                let Some(probe) = probe else { continue };
+                assert!(is_free(probe.at.die), "{probe:?} {asked:?}");
+                for other in &asked {
+                    let (a, b) = (probe.at, other.at);
+                    assert!(a.block != b.block || unit == 1, "{probe:?} {other:?}");
+                    assert!((a.block, a.die) != (b.block, b.die), "{probe:?} {other:?}");
+                    assert!(
+                        (a.block, a.page) != (b.block, b.page),
+                        "{probe:?} {other:?}"
+                    );
+                }
+                asked.push(probe);
+            }
+            assert_eq!(asked.len(), most, "{asked:?}");
+            // The last one is given up first, and the oldest that waits goes on first.
+            for probe in asked.iter().rev() {
+                drive.scheme.given_up(probe);
+            }
+            for again in asked {
+                drive.now = drive.scheme.due();
+                let probe = drive
+                    .scheme
+                    .probe(drive.now, &drive.blocks, &|_| true, &mut |_| {});
+                assert_eq!(probe, Some(again));
+            }
+        }
+    }
+}
+
+/// Four at a time, answered in any order, find what one at a time finds with as many reads.
+#[test]
+fn model_several_at_once_find_what_one_at_a_time_finds() {
+    let rows: Vec<_> = (0..6).map(|i| (300 * (i + 1), 0.0)).collect();
+    let failed = |most: usize| {
+        let set = [("in_flight", most as i64), ("background_reads", 500)];
+        let mut drive = Drive::start("block-calibration", &set, AT_55C, monitor(&rows), h(20.0));
+        let mut asked: Vec<Probe> = Vec::new();
+        let (mut reads, mut widest) = (0, 0);
+        for i in 0.. {
+            if drive.now >= h(28.0) {
+                break;
+            }
+            drive.now = drive.now.max(drive.scheme.due());
+            let is_free = |die: DieId| asked.iter().all(|p| p.at.die.0 % 4 != die.0 % 4);
+            let probe = (drive.scheme).probe(drive.now, &drive.blocks, &is_free, &mut |_| {});
+            assert!(
+                probe.is_none_or(|p| is_free(p.at.die)),
+                "{probe:?} {asked:?}"
+            );
+            let waits = probe.is_none();
+            asked.extend(probe);
+            widest = widest.max(asked.len());
+            // When no other can begin, half of them are answered.
+            let answers = match waits || asked.len() == most {
+                true => asked.len().div_ceil(2),
+                false => 0,
+            };
+            for _ in 0..answers {
+                let probe = asked.swap_remove(i * 7 % asked.len());
+                let (hours, pe) = drive.age(probe.at.block);
+                let result = drive.chip.answer(&probe, hours, pe);
+                drive
+                    .scheme
+                    .on_probe(drive.now, &probe, &result, &drive.blocks, &mut |_| {});
+                reads += 1;
+            }
+        }
+        let (failed, _) = drive.reads(6, 3_000);
+        println!("{most} at once: {reads} reads, first reads that fail {failed:.4}");
+        assert_eq!(widest, most);
+        (failed, reads)
+    };
+    let ((one, few), (four, many)) = (failed(1), failed(4));
+    assert!(
+        many > few / 2 && four < 1.3 * one + 0.01,
+        "{many} of {few} reads, {one} {four}"
+    );
+    let mut factory = Drive::start("factory", &[], AT_55C, monitor(&rows), h(28.0));
+    assert!(four < 0.2 * factory.reads(6, 3_000).0);
+}
+
+/// A superblock that was erased into another cell mode and back has the default again; as long as it is in the other mode
+/// this instance neither reads it nor has levels for it; and when it is full it is calibrated before all older ones.
+#[test]
+fn sequence_a_converted_superblock_starts_anew_and_is_next() {
+    let blocks = monitor(&[(300, 0.0), (300, 1.0), (300, 2.0), (300, 3.0)]);
+    let mut drive = Drive::start("block-calibration", &SLOW, AT_55C, blocks, h(28.0));
+    drive.run_to(h(40.0));
+    let converted = SuperblockId(2);
+    let first = |drive: &mut Drive, mode| {
+        let ctx = ReadCtx {
+            mode,
+            ..drive.ctx(page(2, 0, 9, 0))
+        };
+        drive.scheme.attempt(&ctx, 0, None, &mut 0)
+    };
+    let visits = |drive: &Drive, from: Ns| {
+        let of = |(at, p): &&(Ns, Probe)| *at > from && p.at.block == converted;
+        drive
+            .probes
+            .iter()
+            .filter(of)
+            .map(|(at, _)| *at)
+            .collect::<Vec<_>>()
+    };
+    assert_ne!(first(&mut drive, CellMode::Qlc), Some(Levels::DEFAULT));
+    for mode in [CellMode::Slc, CellMode::Qlc] {
+        let now = drive.now;
+        drive.blocks.info_mut(converted).usage = SuperblockUse::Free;
+        drive.scheme.on_block(now, converted, &drive.blocks);
+        let info = drive.blocks.info_mut(converted);
+        (info.mode, info.programmed_at) = (mode, now);
+        info.usage = SuperblockUse::Open;
+        drive.scheme.on_block(now, converted, &drive.blocks);
+        drive.blocks.info_mut(converted).usage = SuperblockUse::Full;
+        assert_eq!(first(&mut drive, mode), Some(Levels::DEFAULT), "{mode:?}");
+        drive.run_to(now.saturating_add(Ns::from_h(2)));
+        let visits = visits(&drive, now);
+        if mode == CellMode::Slc {
+            assert!(visits.is_empty(), "another instance calibrates it");
+            continue;
+        }
+        let after = visits[0].since(now);
+        println!(
+            "calibrated from {after:?} on, {} reads in 2 h",
+            visits.len()
+        );
+        // At most the calibration under way goes before: some ten reads of nine seconds.
+        assert!(after < Ns::from_s(180), "{after:?}");
+        assert_ne!(first(&mut drive, mode), Some(Levels::DEFAULT));
     }
 }

@@ -7,13 +7,15 @@ use crate::chip::{h, monitor};
 use crate::drive::Drive;
 
 const AT_55C: f64 = 50.1;
+/// The budget of each of them, in five hours.
+const BUDGET: [(&str, i64); 1] = [("background_reads", 2_000)];
 const PACED: [&str; 2] = ["similar-page", "block-calibration"];
 
 /// It is spent evenly and never exceeded, and the log tells of all of it.
 #[test]
 fn formula_background_reads_are_the_budget() {
     for name in PACED {
-        let mut drive = Drive::start(name, &[], AT_55C, monitor(&[(300, 0.0); 6]), Ns::ZERO);
+        let mut drive = Drive::start(name, &BUDGET, AT_55C, monitor(&[(300, 0.0); 6]), Ns::ZERO);
         drive.run_to(h(25.001));
         let n = drive.probes.len();
         assert!((9_950..=10_001).contains(&n), "{name}: {n} reads in 25 h");
@@ -41,7 +43,7 @@ fn formula_no_budget_or_no_data_no_reads() {
         let mut drive = Drive::start(name, &none, AT_55C, blocks(), Ns::ZERO);
         drive.run_to(h(100.0));
         assert!(drive.probes.is_empty() && drive.log.is_empty(), "{name}");
-        let mut drive = Drive::start(name, &[], AT_55C, monitor(&[]), Ns::ZERO);
+        let mut drive = Drive::start(name, &BUDGET, AT_55C, monitor(&[]), Ns::ZERO);
         drive.run_to(h(100.0));
         assert!(drive.probes.is_empty() && drive.log.is_empty(), "{name}");
     }
@@ -52,7 +54,7 @@ fn formula_no_budget_or_no_data_no_reads() {
 fn sequence_turns_slept_through_are_lost() {
     for name in PACED {
         let blocks = monitor(&[(300, 0.0); 6]);
-        let mut drive = Drive::start(name, &[], AT_55C, blocks, Ns::ZERO);
+        let mut drive = Drive::start(name, &BUDGET, AT_55C, blocks, Ns::ZERO);
         drive.run_to(h(5.0));
         let before = drive.probes.len();
         drive.now = h(50.0);

@@ -71,7 +71,7 @@ impl Drive {
         let mut records = Vec::new();
         let probe = self
             .scheme
-            .probe(self.now, &self.blocks, &mut |r| records.push(r));
+            .probe(self.now, &self.blocks, &|_| true, &mut |r| records.push(r));
         if let Some(probe) = probe {
             self.now += PROBE;
             let (hours, pe) = self.age(probe.at.block);

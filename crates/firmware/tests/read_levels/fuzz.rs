@@ -116,7 +116,7 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                     if scheme.due() > now {
                         break;
                     }
-                    let Some(probe) = scheme.probe(now, &blocks, &mut |_| {}) else {
+                    let Some(probe) = scheme.probe(now, &blocks, &|_| true, &mut |_| {}) else {
                         prop_assert!(scheme.due() > now, "nothing to do, and yet due");
                         break;
                     };
@@ -163,7 +163,7 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
         if scheme.due() > now {
             return Ok(());
         }
-        if let Some(probe) = scheme.probe(now, &blocks, &mut |_| {}) {
+        if let Some(probe) = scheme.probe(now, &blocks, &|_| true, &mut |_| {}) {
             let result = match probe.mode {
                 firstread_core::SenseMode::OnesCount { .. } => {
                     ProbeResult::Ones { count: 0, cells: 0 }

@@ -244,7 +244,9 @@ fn erase_during_a_read_drops_its_answer() {
     let mut records = Vec::new();
     let probe = drive
         .scheme
-        .probe(drive.now, &drive.blocks, &mut |r| records.push(r))
+        .probe(drive.now, &drive.blocks, &|_| true, &mut |r| {
+            records.push(r)
+        })
         .unwrap();
     drive.blocks.info_mut(probe.at.block).usage = SuperblockUse::Free;
     drive

@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use firstread_core::{CellMode, Ns};
-use firstread_drive::stats::Latencies;
+use firstread_drive::stats::{BehindBackground, Latencies};
 use firstread_drive::{Cause, Ended};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
@@ -231,6 +231,8 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "background_reads": outcome.background_reads_before + counters.background_reads,
         "background_reads_in_run": counters.background_reads,
         "background_reads_in_run_by_mode": by_mode(&counters.background_reads_by_mode),
+        "background_reads_given_up": counters.background_reads_given_up,
+        "reads_behind_background_reads": behind_background(&outcome.stats.all.read),
         "capacity_bytes": outcome.capacity_bytes,
         "ftl": ftl(outcome),
         "cell_modes": modes::json(setup, outcome),
@@ -306,6 +308,16 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     value["prepare_wall_seconds"] = outcome.wall.prepare_s.into();
     value["peak_rss_bytes"] = files::peak_rss_bytes().into();
     value
+}
+
+/// Reads that have waited for dies that were busy with background reads.
+fn behind_background(reads: &Latencies) -> Value {
+    let BehindBackground {
+        requests,
+        sum_ns,
+        longest_ns,
+    } = reads.behind_background;
+    json!({"requests": requests, "wait_ns": sum_ns, "longest_wait_ns": longest_ns})
 }
 
 /// What fio does not have of a group of jobs, where several ran one after another.

@@ -180,6 +180,15 @@ metrics! {
     "cancelled_senses", "Senses ahead that were not needed", |_, o| Some(o.stats.counters.cancelled_senses as f64);
     "lost_share", "Share of reads lost", |_, o| (o.stats.all.read.count() > 0).then(|| o.stats.all.read.lost_share());
     "background_reads", "Background reads in the run", |_, o| Some(o.stats.counters.background_reads as f64);
+    "background_given_up_percent", "Background reads that a host read ended (%)", |_, o| {
+        let c = &o.stats.counters;
+        (c.background_reads > 0).then(|| 100.0 * c.background_reads_given_up as f64 / c.background_reads as f64)
+    };
+    "background_wait_us", "Longest wait of a read for a background read (us)", |_, o| Some(o.stats.all.read.behind_background.longest_ns as f64 / 1e3);
+    "background_wait_mean_us", "Wait for background reads, mean of all reads (us)", |_, o| {
+        let read = &o.stats.all.read;
+        (read.count() > 0).then(|| read.behind_background.sum_ns as f64 / read.count() as f64 / 1e3)
+    };
     "background_reads_before", "Background reads while ageing", |_, o| Some(o.background_reads_before as f64);
     "background_share_percent", "Background reads, of all page reads while ageing at full load (%)", |_, o| background_share(o);
     "write_amplification", "Write amplification", |_, o| o.stats.amplification.steady().map(|s| s.mean);

@@ -3,6 +3,7 @@
 mod ages;
 mod areas;
 mod attribution;
+mod background;
 mod bad_blocks;
 mod calibration;
 mod cell_modes;

@@ -13,8 +13,13 @@
 //! a block is new   it begins with the default
 //! ```
 //!
-//! One background read per turn, `background_reads` per interval. `docs/firmware/comparators.md` lists what
-//! the slides leave open and what was decided.
+//! One background read per turn, `background_reads` per interval. Where the read of a calibration has not ended when
+//! the next turn comes, the turn is that of another calibration, of another unit: as many are under way as the drive has
+//! channels, at most. A host read does not wait for a background read: that one gives way and is made again in a later
+//! turn. `docs/firmware/comparators.md` lists what the slides leave open and what was decided.
+
+mod rate;
+mod visit;
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -26,15 +31,17 @@ use firstread_core::{
     SuperblockId,
 };
 
+use self::rate::{READS, Rate};
+use self::visit::{Phase, Visit};
 use super::ReadLevels;
-use crate::format::{self, Blank, Cursor, record};
+use crate::format::record;
 use crate::log::Record;
 use crate::observe::{
     Outcome, Probe, ProbeResult, ReadCtx, SuperblockInfo, SuperblockTable, SuperblockUse,
 };
 use crate::policy::Setup;
 use crate::voltage::offset_search::{Errors, OffsetSearch};
-use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
+use crate::voltage::rate_limit::{INTERVAL_PARAM, RateLimit};
 use crate::voltage::selector::outward;
 
 pub const SCHEME: Scheme = Scheme {
@@ -91,71 +98,26 @@ pub const SCHEME: Scheme = Scheme {
             "rate: a page type counts by its number of valleys",
             true,
         ),
+        Param::number(
+            "in_flight",
+            "background reads in flight at most; never two on a channel",
+            "reads",
+            (64, 1, 256),
+        ),
         INTERVAL_PARAM,
-        READS_PARAM,
+        READS,
     ],
 };
 
 const MINUTE: i64 = 60_000_000_000;
+/// Draws of a page on a free channel: with half of the channels free, one in 65,000 visits waits.
+const DRAWS: u32 = 16;
 
 /// Levels of a unit, with the entry of the retry table closest to them.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     levels: LevelOffsets,
     nearest: u8,
-}
-
-/// Assumed speed of drift.
-#[derive(Clone, Copy, Debug)]
-struct Rate {
-    onset: u64,
-    pe_permille: u64,
-    read_onset: u64,
-}
-
-impl Rate {
-    /// Estimated drift of a superblock's cells since they were programmed, in 1/65536 of a doubling of time.
-    fn drift(&self, now: Ns, info: &SuperblockInfo) -> u32 {
-        let age = now.since(info.programmed_at).0;
-        let wear = 1000 + self.pe_permille * info.pe_cycles as u64 / 1000;
-        let time = log2_of_one_and(age, self.onset) as u64 * wear / 1000;
-        (time + log2_of_one_and(info.reads, self.read_onset) as u64).min(u32::MAX as u64) as u32
-    }
-}
-
-/// `65536 log2(1 + n / of)`, interpolated linearly between powers of two.
-fn log2_of_one_and(n: u64, of: u64) -> u32 {
-    let ratio = ((n as u128) << 16) / of as u128;
-    let x = (1 << 16) + ratio.min(1 << 46) as u64;
-    let power = x.ilog2();
-    let between = (x << 16 >> power) as u32 & 0xffff;
-    ((power - 16) << 16) + between
-}
-
-/// A calibration in progress.
-#[derive(Clone, Copy, Debug)]
-struct Visit {
-    block: SuperblockId,
-    programmed_at: Ns,
-    page: u8,
-    /// The die of the unit; none if the unit is the whole superblock.
-    die: Option<DieId>,
-    phase: Phase,
-}
-
-impl Visit {
-    fn alive(&self, blocks: &SuperblockTable) -> bool {
-        blocks.still_holds(self.block, self.programmed_at)
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Phase {
-    /// Walks the retry table: current step, and entry where the walk began. No step yet means that the levels
-    /// in use are tried.
-    Find { step: Option<u8>, from: u8 },
-    /// Compares offsets.
-    Refine(OffsetSearch),
 }
 
 #[derive(Clone, Debug)]
@@ -178,9 +140,10 @@ pub struct BlockCalibration {
 
     rate_limit: RateLimit,
     stream: Stream,
-    /// Visits begun, the current one among them.
+    /// Visits begun, those in progress among them.
     drawn: u64,
-    visit: Option<Visit>,
+    /// The visits in progress, in as many places as background reads may be in flight.
+    visits: Box<[Option<Visit>]>,
 }
 
 impl BlockCalibration {
@@ -197,6 +160,7 @@ impl BlockCalibration {
             true => valleys.iter().filter(|&&p| p as usize == page).count() as u32,
             false => 1,
         });
+        let most = values.get("in_flight").min(i64::from(geometry.channels));
         BlockCalibration {
             kept: vec![DEFAULT; blocks * units].into_boxed_slice(),
             calibrated_at: vec![[0; MAX_PAGES]; blocks].into_boxed_slice(),
@@ -214,7 +178,7 @@ impl BlockCalibration {
             rate_limit: RateLimit::new(values),
             stream: Stream::new(setup.seed).named("block calibration"),
             drawn: 0,
-            visit: None,
+            visits: vec![None; most as usize].into_boxed_slice(),
             geometry,
             tables,
         }
@@ -222,7 +186,10 @@ impl BlockCalibration {
 
     /// Bytes of memory that the scheme uses.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.kept) + size_of_val(&*self.calibrated_at) + size_of_val(&*self.turns)
+        size_of_val(&*self.kept)
+            + size_of_val(&*self.calibrated_at)
+            + size_of_val(&*self.turns)
+            + size_of_val(&*self.visits)
     }
 
     /// Levels of the unit that a page belongs to.
@@ -240,8 +207,14 @@ impl BlockCalibration {
         block.0 as usize * self.units + of_die
     }
 
-    /// The full superblock and page type with the most drift since its last calibration.
-    fn most_urgent(&self, now: Ns, blocks: &SuperblockTable) -> Option<(SuperblockId, u8)> {
+    /// The full superblock and page type with the most drift since its last calibration, of those that none in progress
+    /// excludes.
+    fn most_urgent(
+        &self,
+        now: Ns,
+        blocks: &SuperblockTable,
+        is_free: &impl Fn(DieId) -> bool,
+    ) -> Option<(SuperblockId, u8)> {
         let mut most = None;
         let mut urgency = 0;
         for (block, info) in blocks.iter() {
@@ -253,7 +226,7 @@ impl BlockCalibration {
             for page in 0..self.tables.mode.bits() {
                 let since = drift.saturating_sub(then[page as usize]);
                 let this = since as u64 * self.weights[page as usize] as u64;
-                if this > urgency {
+                if this > urgency && !self.is_excluded(block, page, is_free) {
                     (most, urgency) = (Some((block, page)), this);
                 }
             }
@@ -261,29 +234,99 @@ impl BlockCalibration {
         most
     }
 
+    /// The die of the unit of `block` whose turn it is for page type `page`; none if the unit is the superblock.
+    fn die_of_turn(&self, block: SuperblockId, page: u8) -> Option<DieId> {
+        let turn = self.turns[block.0 as usize][page as usize];
+        (self.units > 1).then_some(DieId(turn))
+    }
+
+    /// Whether a visit in progress excludes one of page type `page` of `block`, or another read is on the channel of its
+    /// die.
+    fn is_excluded(&self, block: SuperblockId, page: u8, is_free: &impl Fn(DieId) -> bool) -> bool {
+        let die = self.die_of_turn(block, page);
+        let mut visits = self.visits.iter().flatten();
+        die.is_some_and(|die| !is_free(die)) || visits.any(|visit| visit.excludes(block, page, die))
+    }
+
     /// Begins to calibrate the superblock and page type with the most drift.
-    fn begin(&mut self, now: Ns, blocks: &SuperblockTable) -> Option<Visit> {
-        let (block, page) = self.most_urgent(now, blocks)?;
+    fn begin(
+        &mut self,
+        now: Ns,
+        blocks: &SuperblockTable,
+        is_free: &impl Fn(DieId) -> bool,
+    ) -> Option<Visit> {
+        let (block, page) = self.most_urgent(now, blocks, is_free)?;
+        let die = self.die_of_turn(block, page);
         let turn = &mut self.turns[block.0 as usize][page as usize];
-        let die = (self.units > 1).then_some(DieId(*turn));
         *turn = (*turn + 1) % self.units as u16;
-        self.drawn = self.drawn.wrapping_add(1);
-        Some(Visit {
+        let mut visit = Visit {
+            number: self.drawn,
             block,
             programmed_at: blocks.info(block).programmed_at,
             page,
             die,
+            asked: false,
             phase: Phase::Find {
                 step: None,
                 from: 0,
             },
+        };
+        // The first page is drawn anew where another read is on the channel of its die.
+        for _ in 0..DRAWS {
+            visit.number = self.drawn;
+            self.drawn = self.drawn.wrapping_add(1);
+            let (first, _) = self.page(&visit, 0);
+            if is_free(first.die) {
+                break;
+            }
+        }
+        Some(visit)
+    }
+
+    /// The read of the oldest visit whose die is free for it. The visit has asked for it from now on.
+    fn oldest_read(&mut self, is_free: &impl Fn(DieId) -> bool) -> Option<Probe> {
+        let mut oldest: Option<(u64, usize)> = None;
+        for (place, visit) in self.visits.iter().enumerate() {
+            if let Some(visit) = visit
+                && !visit.asked
+                && oldest.is_none_or(|(number, _)| visit.number < number)
+                && let Some((at, ..)) = self.next(&mut { *visit })
+                && is_free(at.die)
+            {
+                oldest = Some((visit.number, place));
+            }
+        }
+        let (_, place) = oldest?;
+        let mut visit = self.visits[place]?;
+        let (at, plane, levels) = self.next(&mut visit)?;
+        visit.asked = true;
+        self.visits[place] = Some(visit);
+        Some(Probe {
+            at,
+            planes: 1 << plane,
+            levels: Levels::Offsets(levels),
+            mode: SenseMode::Hard,
         })
+    }
+
+    /// Takes the visit that has asked for `probe`, with its place.
+    fn take_visit(&mut self, probe: &Probe) -> Option<(usize, Visit)> {
+        let asked = |visit: &Option<Visit>| visit.is_some_and(|v| v.has_asked(probe));
+        let place = self.visits.iter().position(asked)?;
+        let visit = self.visits[place].take()?;
+        Some((
+            place,
+            Visit {
+                asked: false,
+                ..visit
+            },
+        ))
     }
 
     /// Page `i` of a visit, with its plane. The pages are spread evenly over the layers, from a random first
     /// one.
     fn page(&self, visit: &Visit, i: u8) -> (PageAddr, u8) {
-        let (g, s) = (&self.geometry, self.stream.at(self.drawn.wrapping_sub(1)));
+        let (g, s) = (&self.geometry, self.stream.at(visit.number));
         let wordlines = g.wordlines_per_block as u64;
         let apart = wordlines * i as u64 / self.pages as u64;
         let drawn = s.at(1 + i as u64);
@@ -386,7 +429,11 @@ impl BlockCalibration {
         let mut turns = self.turns.as_flattened().iter();
         self.kept.iter().all(|kept| kept.nearest < entries)
             && turns.all(|&turn| usize::from(turn) < self.units)
-            && self.visit.is_none_or(|visit| self.may_visit(&visit))
+            && self
+                .visits
+                .iter()
+                .flatten()
+                .all(|visit| self.may_visit(visit))
     }
 
     fn may_visit(&self, visit: &Visit) -> bool {
@@ -438,8 +485,11 @@ impl ReadLevels for BlockCalibration {
     fn start(&mut self, now: Ns, _blocks: &SuperblockTable) {
         self.kept.fill(DEFAULT);
         self.calibrated_at.fill([0; MAX_PAGES]);
-        self.turns.fill([0; MAX_PAGES]);
-        self.visit = None;
+        // Superblocks begin with different dies, so that calibrations of several lie on several channels.
+        for (block, turns) in self.turns.iter_mut().enumerate() {
+            *turns = core::array::from_fn(|page| ((MAX_PAGES * block + page) % self.units) as u16);
+        }
+        self.visits.fill(None);
         self.rate_limit.start(now);
     }
 
@@ -451,28 +501,49 @@ impl ReadLevels for BlockCalibration {
         self.rate_limit.due()
     }
 
+    fn most_probes(&self) -> u16 {
+        self.visits.len() as u16
+    }
+
+    fn probes_give_way(&self) -> bool {
+        true
+    }
+
     fn probe(
         &mut self,
         now: Ns,
         blocks: &SuperblockTable,
+        is_free: &impl Fn(DieId) -> bool,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
         if !self.rate_limit.turn(now, log) {
             return None;
         }
-        let mut visit = match self.visit.take().filter(|v| v.alive(blocks)) {
-            Some(visit) => visit,
-            None => self.begin(now, blocks)?,
-        };
-        let (at, plane, levels) = self.next(&mut visit)?;
-        self.visit = Some(visit);
-        self.rate_limit.spend();
-        Some(Probe {
-            at,
-            planes: 1 << plane,
-            levels: Levels::Offsets(levels),
-            mode: SenseMode::Hard,
-        })
+        for place in 0..self.visits.len() {
+            if let Some(mut visit) = self.visits[place]
+                && !visit.asked
+                && (!visit.alive(blocks) || self.next(&mut visit).is_none())
+            {
+                self.visits[place] = None;
+            }
+        }
+        let mut probe = self.oldest_read(is_free);
+        if probe.is_none()
+            && let Some(place) = self.visits.iter().position(Option::is_none)
+        {
+            self.visits[place] = self.begin(now, blocks, is_free);
+            probe = self.oldest_read(is_free);
+        }
+        if probe.is_some() {
+            self.rate_limit.spend();
+        }
+        probe
+    }
+
+    fn given_up(&mut self, probe: &Probe) {
+        if let Some((place, visit)) = self.take_visit(probe) {
+            self.visits[place] = Some(visit);
+        }
     }
 
     fn on_probe(
@@ -483,11 +554,14 @@ impl ReadLevels for BlockCalibration {
         blocks: &SuperblockTable,
         _log: &mut impl FnMut(Record),
     ) {
-        let visit = self.visit.take().filter(|v| v.alive(blocks));
-        if let (Some(visit), ProbeResult::Decoded(outcome), Levels::Offsets(tried)) =
-            (visit, result, &probe.levels)
+        let Some((place, visit)) = self.take_visit(probe) else {
+            return;
+        };
+        if visit.alive(blocks)
+            && let (ProbeResult::Decoded(outcome), Levels::Offsets(tried)) = (result, &probe.levels)
         {
-            self.visit = self.read(now, blocks.info(visit.block), visit, tried, outcome);
+            let info = blocks.info(visit.block);
+            self.visits[place] = self.read(now, info, visit, tried, outcome);
         }
     }
 }
@@ -499,40 +573,6 @@ record! {
     }
 }
 
-/// A search of one of its kinds has as many bytes as of the other.
-impl format::Record for Phase {
-    fn transfer(&mut self, cursor: &mut Cursor<'_>) {
-        let (mut step, mut from, mut search) = match *self {
-            Phase::Find { step, from } => (step, from, None),
-            Phase::Refine(search) => (None, 0, Some(search)),
-        };
-        search.transfer(cursor);
-        step.transfer(cursor);
-        from.transfer(cursor);
-        *self = match search {
-            Some(search) => Phase::Refine(search),
-            None => Phase::Find { step, from },
-        };
-    }
-}
-
-impl Blank for Phase {
-    const BLANK: Phase = Phase::Find {
-        step: None,
-        from: 0,
-    };
-}
-
-record! {
-    of values Visit as "calibration in progress" {
-        block: "superblock",
-        programmed_at ["ns"]: "time at which its data were programmed",
-        page: "page type",
-        die: "die of the unit; none if the unit is the superblock",
-        phase: "the comparison of offsets, once it has begun; step of the walk over the retry table, and entry where it began",
-    }
-}
-
 record! {
     BlockCalibration as "block-calibration" {
         kept: "levels of each unit",
@@ -540,7 +580,7 @@ record! {
         turns: "next die of each superblock, by page type",
         rate_limit: "when the next background read may be made",
         drawn: "calibrations begun",
-        visit: "the calibration in progress",
+        visits: "the calibrations in progress, by place",
     } not {
         tables: "of the configuration",
         geometry: "of the configuration",

@@ -1,7 +1,7 @@
 //! The contract of schemes of axis `read_levels`.
 
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{Levels, Ns, SuperblockId};
+use firstread_core::{DieId, Levels, Ns, SuperblockId};
 
 use crate::log::Record;
 use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
@@ -77,17 +77,32 @@ pub trait ReadLevels {
     fn due(&self) -> Ns {
         Ns::MAX
     }
-    /// The background read to be done now, if any. It may postpone `due` instead.
+    /// Background reads that may be in flight at once, from one on. Constant.
+    fn most_probes(&self) -> u16 {
+        1
+    }
+    /// Whether a background read gives way: a host read that waits for its die ends it, as long as its data do not
+    /// cross the channel. Then `given_up` is called instead of `on_probe`. Constant.
+    fn probes_give_way(&self) -> bool {
+        false
+    }
+    /// The background read to be done now, if any. It may postpone `due` instead. A scheme that has several in flight
+    /// asks for none on a die that is not `free`: another background read is in flight on its channel.
     fn probe(
         &mut self,
         now: Ns,
         blocks: &SuperblockTable,
+        is_free: &impl Fn(DieId) -> bool,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
-        let _ = (now, blocks, log);
+        let _ = (now, blocks, is_free, log);
         None
     }
-    /// The result of the last background read.
+    /// The background read `probe` has ended without a result. Its turn is spent.
+    fn given_up(&mut self, probe: &Probe) {
+        let _ = probe;
+    }
+    /// The result of a background read. Where several are in flight, any of them.
     fn on_probe(
         &mut self,
         now: Ns,

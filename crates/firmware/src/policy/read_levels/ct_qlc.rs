@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{Levels, Ns, SuperblockId};
+use firstread_core::{DieId, Levels, Ns, SuperblockId};
 
 use super::params::{
     CT_QLC, calibration_clock, group_levels, page_limit, refinement, rules, window_scale,
@@ -447,6 +447,7 @@ impl ReadLevels for CtQlc {
         &mut self,
         now: Ns,
         blocks: &SuperblockTable,
+        _is_free: &impl Fn(DieId) -> bool,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
         let entered_groups = self.group_levels.settle(now, blocks, log);

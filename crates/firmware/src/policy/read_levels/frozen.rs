@@ -6,7 +6,7 @@
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{Levels, Ns, SuperblockId};
+use firstread_core::{DieId, Levels, Ns, SuperblockId};
 
 use super::ReadLevels;
 use super::params::{FROZEN, group_levels};
@@ -80,6 +80,7 @@ impl ReadLevels for Frozen {
         &mut self,
         now: Ns,
         blocks: &SuperblockTable,
+        _is_free: &impl Fn(DieId) -> bool,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
         self.group_levels.settle(now, blocks, log);

@@ -8,14 +8,15 @@
 //! says otherwise, and perhaps once more than the read needs. A read may go through its steps twice, the
 //! second time from step 1 on.
 //!
-//! Background: whenever `due() <= now` and no background read is in flight, `probe` may return one. Its
-//! result comes back through `on_probe` before the next. Nothing here allocates after `new`.
+//! Background: whenever `due() <= now` and fewer than `most_probes` background reads are in flight, `probe` may
+//! return one. Its result comes back through `on_probe`, or it ends without one and `given_up` is called. Nothing here
+//! allocates after `new`.
 
 use crate::format;
 use crate::log::Record;
 use crate::observe::{Outcome, Probe, ProbeResult, ReadCtx, SuperblockTable};
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{Levels, Ns, SuperblockId};
+use firstread_core::{DieId, Levels, Ns, SuperblockId};
 
 mod block_calibration;
 mod contract;
@@ -54,7 +55,10 @@ axis! {
     fn power_on(&mut self, now: Ns, blocks: &SuperblockTable);
     fn on_block(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable);
     fn due(&self) -> Ns;
-    fn probe(&mut self, now: Ns, blocks: &SuperblockTable, log: &mut impl FnMut(Record)) -> Option<Probe>;
+    fn most_probes(&self) -> u16;
+    fn probes_give_way(&self) -> bool;
+    fn probe(&mut self, now: Ns, blocks: &SuperblockTable, is_free: &impl Fn(DieId) -> bool, log: &mut impl FnMut(Record)) -> Option<Probe>;
+    fn given_up(&mut self, probe: &Probe);
     fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &SuperblockTable, log: &mut impl FnMut(Record));
     fn spare_ppm(&self) -> u32;
     fn groups(&self) -> Option<&BlockGroups>;

@@ -354,6 +354,7 @@ impl ReadLevels for SimilarPage {
         &mut self,
         now: Ns,
         blocks: &SuperblockTable,
+        _is_free: &impl Fn(DieId) -> bool,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
         if !self.rate_limit.turn(now, log) {

@@ -177,8 +177,8 @@ fn model_the_instance_of_another_mode_is_told_what_its_scheme_alone_is_told() {
                 };
                 assert!(scheme.due() <= now, "{case}");
                 let log = &mut |_| {};
-                let probe = by_mode.of(mode).probe(now, &blocks, log);
-                assert_eq!(probe, scheme.probe(now, &blocks, log), "{case}");
+                let probe = by_mode.of(mode).probe(now, &blocks, &|_| true, log);
+                assert_eq!(probe, scheme.probe(now, &blocks, &|_| true, log), "{case}");
                 if let Some(probe) = probe {
                     let result = result_of(&probe, draw.at(3));
                     let found = by_mode.of(mode);
@@ -238,7 +238,7 @@ fn model_a_dump_keeps_the_instance_of_each_mode() {
             } else if let Some(mode) = by_mode.next_due(now) {
                 probe = by_mode
                     .of(mode)
-                    .probe(now, &blocks, log)
+                    .probe(now, &blocks, &|_| true, log)
                     .map(|probe| (mode, probe));
             }
         }
