@@ -150,7 +150,12 @@ impl Model {
         let (first, n) = Self::range(&command);
         match command.op {
             // What a write holds lies there from its end on, and not before.
-            HostOp::Write => self.held.extend((first..).zip(data)),
+            HostOp::Write => {
+                for (at, held) in (first..).zip(data) {
+                    let before = self.held.insert(at, held);
+                    assert_eq!(before, None, "{at} was trimmed before");
+                }
+            }
             HostOp::Trim => self.held.retain(|at, _| !(first..first + n).contains(at)),
             HostOp::Read => {
                 let read = (first..first + n).map(|at| self.held[&at]);

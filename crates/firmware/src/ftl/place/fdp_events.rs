@@ -214,6 +214,7 @@ mod tests {
         let mut events = FdpEvents::new(2, 4);
         events.pads(1);
         events.moves(BLOCK);
+        events.pads(0);
         events.takes_off(Ns(5), 0, 9);
         let mut bytes = [0; 4096];
         let mut cursor = Cursor::saving(&mut bytes);
