@@ -943,6 +943,41 @@ mod tests {
         assert!(text.contains("page_type.hot: is 8"), "{text}");
     }
 
+    /// A pool that the host writes to is refused where it cannot be held, where its range crosses, and where nothing counts the reads that
+    /// it promotes by.
+    #[test]
+    fn pools_that_the_drive_cannot_hold_are_refused_with_the_arithmetic() {
+        let loaded = |set: &[&str]| {
+            let pool = ["schemes.cell_mode=hybrid-pools"].iter().chain(set);
+            let set: Vec<Override> = pool.map(|t| Override::parse(t).unwrap()).collect();
+            load_drive(&Library::new(), "raro-femu", &set, AXES).map_err(|e| e.to_string())
+        };
+        for (set, what) in [
+            (
+                "cell_mode.smallest=74 superblocks",
+                "cell_mode.smallest: 74 superblocks in SLC mode take 909312 mapping units, 12288 each, and beside capacity, reserve, \
+                 streams and least spare the drive has 901120: 73 superblocks would do",
+            ),
+            (
+                "cell_mode.ready_low=3 superblocks",
+                "cell_mode.ready_high: is 2, below `ready_low` = 3: `hybrid-pools` needs `ready_low` <= `ready_high`",
+            ),
+            (
+                "cell_mode.promote=raro",
+                "cell_mode.promote: promotes pages that are read often, and nothing counts reads: set `heat.enabled` to true, or choose none",
+            ),
+        ] {
+            let text = loaded(&[set]).map(drop).unwrap_err();
+            assert!(text.contains(what), "{set}: {text}");
+        }
+        assert_eq!(
+            loaded(&["cell_mode.smallest=73 superblocks"]).map(drop),
+            Ok(())
+        );
+        let counted = ["cell_mode.promote=raro", "heat.enabled=true"];
+        assert_eq!(loaded(&counted).map(drop), Ok(()));
+    }
+
     /// Thresholds of `refresh` that no page reaches, or in an order that makes none of them count, are refused; so are
     /// triggers for drives of another kind, and a drive without room for the stream of refreshed pages.
     #[test]
