@@ -261,27 +261,3 @@ fn powerloss_all_background_reads_in_flight_are_repeated() {
         assert_eq!(again, both);
     }
 }
-
-/// Beside programs that are suspended for host reads: what a die has run before is no business of the next read.
-#[test]
-fn smoke_background_reads_beside_suspended_programs() {
-    let job = "[j]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=8\nnorandommap\nnumber_ios=12000\n";
-    let set = ["cells=ideal", "schemes.suspend=program-erase"];
-    let mut drive = with(10_000_000, &set, &aged(0, 300));
-    let stats = try_run(&mut drive, job, 1, None).unwrap();
-    let c = &stats.counters;
-    let ended = c.background_reads_given_up;
-    assert!(
-        c.suspends > 10 && ended > 10,
-        "{} suspends, {ended} ended",
-        c.suspends
-    );
-    // A reset may be told behind the data of a program, and then the sense ends first.
-    let times = Times::of(&drive);
-    let waits = stats.all.read.behind_background;
-    println!("{} suspends, {waits:?}", c.suspends);
-    assert!(
-        waits.longest_ns <= times.longest_sense + times.transfer,
-        "{waits:?}"
-    );
-}
