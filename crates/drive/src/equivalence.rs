@@ -148,7 +148,7 @@ fn model_senses_that_are_ended_change_no_other() {
     let ended = a.counters.background_reads_given_up;
     assert!(ended > 100, "{ended}");
     assert!(seen_by_the_host(&a) == seen_by_the_host(&b));
-    let levels = |drive: &Drive| format!("{:?}", drive.platform.firmware.levels());
+    let levels = |drive: &Drive| format!("{:?}", drive.firmware.levels());
     assert_eq!(levels(&together), levels(&alone));
 }
 

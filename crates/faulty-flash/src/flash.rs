@@ -91,8 +91,6 @@ pub struct Flash {
     pending: Vec<Pending>,
     /// Programs and erases told to stop.
     suspending: Vec<Tag>,
-    /// Reads that are told to end without an outcome.
-    aborting: Vec<Tag>,
     /// How often those that run have been suspended.
     times: Vec<(Tag, u16)>,
     blocks: Vec<Block>,
@@ -146,7 +144,6 @@ impl Flash {
             most_suspends,
             pending: Vec::new(),
             suspending: Vec::new(),
-            aborting: Vec::new(),
             times: Vec::new(),
             blocks: (0..geometry.blocks_per_plane)
                 .map(|number| Block {
@@ -357,15 +354,7 @@ impl Flash {
                     () => Ok(()),
                 };
             }
-            // A read whose data have left the array goes on.
-            FlashKind::Abort { victim } => {
-                let runs = |p: &Pending| p.op.tag == victim && p.op.die == op.die;
-                return match self.pending.iter().any(runs) {
-                    true => Ok(()),
-                    false => Err(Illegal::NotRunning),
-                };
-            }
-            FlashKind::Output { .. } | FlashKind::Cancel { .. } => {
+            FlashKind::Output { .. } | FlashKind::Cancel { .. } | FlashKind::Abort { .. } => {
                 return Err(Illegal::NotSimulated);
             }
         }
@@ -397,13 +386,6 @@ impl Flash {
         match op.kind {
             FlashKind::Suspend { victim, .. } => {
                 self.suspending.push(victim);
-                return Ok(());
-            }
-            FlashKind::Abort { victim } => {
-                let runs = |p: &Pending| p.op.tag == victim && p.in_array;
-                if self.pending.iter().any(runs) {
-                    self.aborting.push(victim);
-                }
                 return Ok(());
             }
             FlashKind::Resume { victim } => {
@@ -490,15 +472,6 @@ impl Flash {
         }
         let planes = self.planes(&op);
         let (tag, on) = (op.tag, op.die);
-        let aborted = self.aborting.iter().position(|t| *t == tag && in_array);
-        if let Some(i) = aborted {
-            self.aborting.swap_remove(i);
-            // It is ended, or its data had begun to leave.
-            if self.draw(4) > 0 {
-                self.dies[die].busy &= !planes;
-                return Ok(vec![FlashEvent::Aborted { tag }]);
-            }
-        }
         let free = FlashEvent::ArrayFree {
             tag,
             die: on,
@@ -588,7 +561,6 @@ impl Flash {
         }
         self.dies.iter_mut().for_each(|d| d.busy = 0);
         self.suspending.clear();
-        self.aborting.clear();
         self.times.clear();
     }
 

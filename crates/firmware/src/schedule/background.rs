@@ -12,36 +12,6 @@ use super::job::{Job, Jobs, NO_JOB};
 use super::queues::{DieQueue, DieQueues};
 use super::{Schedule, issue};
 
-/// How often `max_wait` a background read that gives way waits before it takes a turn: assumed, a second where other work
-/// waits 20 ms. With a turn a second each die has more background reads than calibration asks for.
-const WAITS: u64 = 50;
-
-/// How long work waits behind host reads before it takes a turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
-    pub(super) max_wait: Ns,
-    /// Whether a background read that has not taken a turn is ended by a host read that waits for its die.
-    pub(super) background_gives_way: bool,
-}
-
-impl Patience {
-    /// Of work that waits `max_wait`, background reads included.
-    pub(super) fn of(max_wait: Ns) -> Patience {
-        Patience {
-            max_wait,
-            background_gives_way: false,
-        }
-    }
-
-    /// How much longer than `max_wait` jobs of priority `p` wait.
-    pub(super) fn more(&self, p: usize) -> Ns {
-        match self.background_gives_way && p == Priority::Background as usize {
-            true => Ns(self.max_wait.0.saturating_mul(WAITS - 1)),
-            false => Ns::ZERO,
-        }
-    }
-}
-
 impl DieQueue {
     /// `job` of priority `p` has started. `gives_way`: a background read is ended by a host read.
     #[inline]

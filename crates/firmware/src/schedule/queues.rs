@@ -13,9 +13,8 @@ use alloc::boxed::Box;
 use firstread_core::flash::ALL_PLANES;
 use firstread_core::{DieId, Geometry, Ns, Priority};
 
-use super::background::Patience;
 use super::job::{Job, Jobs, NO_JOB};
-use super::turns::Run;
+use super::turns::{Patience, Run};
 use crate::config::Turns;
 
 pub(super) const PRIORITIES: usize = 5;
