@@ -188,7 +188,11 @@ impl<M: Arena> Firmware<M> {
     pub fn poll<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         if self.lower.store.place.pool.due() <= now {
             self.relocate.wake();
-            self.lower.store.place.pool.look_at_host(now);
+            let pool = &mut self.lower.store.place.pool;
+            match self.host.has_commands() {
+                true => pool.host_asks(now),
+                false => pool.look_at_host(now),
+            }
         }
         if self.relocate.wakes() {
             self.advance_all(now, ports);

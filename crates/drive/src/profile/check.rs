@@ -406,7 +406,7 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
     }
     if let Some(smallest) = value("smallest").filter(|&smallest| smallest > 0) {
         let each = own.saturating_sub(u64::from(geometry.slots_per_superblock(CellMode::Slc)));
-        let spare = super::keeps::spare_of_pool(drive, all);
+        let spare = super::keeps::spare_of_pool(drive, all, value("keep").unwrap_or(0));
         let takes = smallest as u64 * each;
         if takes > spare {
             let message = format!(
@@ -424,7 +424,9 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
         return wrong("cell_mode.promote", message.into());
     }
     let has = drive.over_provisioning_permille();
-    if let Some(keep) = value("keep").filter(|&keep| keep >= has as i64) {
+    // What a pool that the host writes to leaves is a share of the data in use, which may be few.
+    let keep = value("keep").filter(|_| !choice.scheme.requires(Need::SlcAlone));
+    if let Some(keep) = keep.filter(|&keep| keep >= has as i64) {
         let message = format!(
             "{keep} permille of over-provisioning are to be left, and the drive has {has}: lower \
              `capacity` or `keep`"

@@ -86,10 +86,12 @@ fn cost(drive: &DriveProfile, all: u64, keep: i64) -> Cost {
     }
 }
 
-/// Slots that a full drive has for a pool that the host writes to, of `all` slots.
-pub(super) fn spare_of_pool(drive: &DriveProfile, all: u64) -> u64 {
+/// Slots that a full drive of `all` slots has for a pool that the host writes to and that leaves `keep` permille, as the firmware
+/// computes it.
+pub(super) fn spare_of_pool(drive: &DriveProfile, all: u64, keep: i64) -> u64 {
     let (capacity, kept) = needed_slots(drive);
-    all.saturating_sub(capacity + kept)
+    let own = u64::from(drive.geometry.slots_per_superblock(drive.mode));
+    all.saturating_sub(capacity + kept + own + capacity * keep as u64 / 1000)
 }
 
 /// Whether the scheme of axis `cell_mode` can ever have a superblock, and leaves the high wearing area what it needs.
@@ -102,6 +104,10 @@ pub(crate) fn fit_without(drive: &DriveProfile, bad: u32) -> Result<(), (String,
     let Some(choice) = drive.scheme("cell_mode") else {
         return Ok(());
     };
+    if choice.scheme.requires(Need::SlcAlone) {
+        // A pool that the host writes to has what the data in use leave, on a full drive perhaps nothing.
+        return Ok(());
+    }
     let modes = streams::modes(choice);
     let geometry = &drive.geometry;
     let own = u64::from(geometry.slots_per_superblock(drive.mode));

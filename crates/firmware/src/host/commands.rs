@@ -86,6 +86,10 @@ impl Commands {
             .as_mut()
             .expect("an event names a command in flight")
     }
+    /// Whether any is in flight. Looks at all of them.
+    pub(super) fn are_any(&self) -> bool {
+        self.table.iter().any(Option::is_some)
+    }
     pub(crate) fn has_stalled_writes(&self) -> bool {
         !self.stalled_writes.is_empty() || !self.stalled_merged.is_empty()
     }

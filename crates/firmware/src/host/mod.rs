@@ -87,6 +87,11 @@ impl Host {
         self.read_cache.len()
     }
 
+    /// Whether a command is in flight.
+    pub(crate) fn has_commands(&self) -> bool {
+        self.commands.are_any()
+    }
+
     /// Accepts a host command. Its id is below `max_commands` and not in flight.
     #[inline]
     pub(crate) fn submit<M: Arena>(

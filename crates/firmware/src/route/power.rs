@@ -311,6 +311,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Continues after a recovery. Events of operations issued before the cut are void.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        self.lower.store.place.pool.host_asks(now);
         self.lower.store.restart(now, ports);
         self.relocate.wake();
     }

@@ -12,6 +12,8 @@ impl<M: Arena> Firmware<M> {
         let store = &mut self.lower.store;
         store.place.space.write_image();
         store.place.look_at_regions(&store.shared);
+        store.place.look_at_pool(&store.shared);
+        store.place.pool.host_asks(now);
         store.read.power_up(now, &store.shared);
         self.start_probe(now, ports);
     }
@@ -20,6 +22,7 @@ impl<M: Arena> Firmware<M> {
     /// cells have aged.
     pub fn power_on<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         let store = &mut self.lower.store;
+        store.place.pool.host_asks(now);
         store.read.power_on(now, &store.shared);
         self.start_probe(now, ports);
     }

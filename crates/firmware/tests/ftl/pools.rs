@@ -118,3 +118,66 @@ fn powerloss_a_thousand_changes_of_the_pool() {
         "{changes}, {destaged}, {cuts}"
     );
 }
+
+/// The pool of a drive is as large after a power cut as before: what it is to have is known again before anything is written.
+#[test]
+fn powerloss_a_pool_is_as_large_after_a_power_cut() {
+    for (cell_mode, seed) in with_pool().flat_map(|scheme| (0..4).map(move |seed| (scheme, seed))) {
+        let build = Build {
+            depth: 24,
+            ..drive(40, 4, 12, 50, cell_mode, seed)
+        };
+        let mut drive = build.trial(1, 0).faulty_drive().expect("a drive");
+        let (slots, s) = (build.capacity, Stream::new(seed).named("load"));
+        for i in 0..4 * slots {
+            let lpn = s.at(i).below(slots / 8);
+            let written = drive.submit(HostOp::Write, lpn * u64::from(SLOT_BYTES), SLOT_BYTES);
+            written.unwrap_or_else(|found| panic!("{cell_mode}, seed {seed}: {found}"));
+        }
+        let before = in_pool(&drive);
+        drive
+            .power_cut()
+            .unwrap_or_else(|found| panic!("{cell_mode}, seed {seed}: {found}"));
+        drive
+            .settle()
+            .unwrap_or_else(|found| panic!("{cell_mode}, seed {seed}: {found}"));
+        let after = in_pool(&drive);
+        assert!(
+            before > 4 && after + 1 >= before,
+            "{cell_mode}, seed {seed}: {before}, then {after}"
+        );
+    }
+}
+
+/// Pages that are promoted take no more of the pool than the writes leave.
+#[test]
+fn sequence_promoted_pages_take_what_writes_leave() {
+    let cell_mode = with_pool().next().expect("hybrid-pools");
+    let (mut promoted, mut written) = (0, 0);
+    for seed in 0..6 {
+        let build = Build {
+            depth: 16,
+            ..drive(40, 4, 8, 100, cell_mode, seed)
+        };
+        let mut drive = build.trial(1, 0).faulty_drive().expect("a drive");
+        let (slots, s) = (build.capacity, Stream::new(seed).named("load"));
+        for i in 0..30_000 {
+            let (op, lpn) = match i % 3 {
+                0 => (HostOp::Write, s.at(i).below(slots / 6)),
+                _ => (HostOp::Read, slots / 2 + s.at(i).below(slots / 8)),
+            };
+            let done = drive.submit(op, lpn * u64::from(SLOT_BYTES), SLOT_BYTES);
+            done.unwrap_or_else(|found| panic!("seed {seed}: {found}"));
+        }
+        drive
+            .settle()
+            .unwrap_or_else(|found| panic!("seed {seed}: {found}"));
+        let counters = drive.firmware.counters();
+        promoted += counters.slots_promoted.iter().sum::<u64>();
+        written += counters.slots_written_to_pool;
+        // Pages that are read often do not go round: each is copied a few times.
+        let moved = counters.slots_moved;
+        assert!(moved < 4 * 30_000, "seed {seed}: {moved}");
+    }
+    assert!(promoted > 100 && written > 1_000, "{promoted}, {written}");
+}

@@ -32,7 +32,8 @@ impl Placement {
         if let Err(NoSlot::NeedsBlock) = taken {
             let what = self.streams.takes(stream);
             let may_open = match what {
-                StreamUse::Promoted(_) | StreamUse::Written(_) => true,
+                StreamUse::Promoted(mode) => self.promoted_may_open(mode),
+                StreamUse::Written(_) => true,
                 StreamUse::Region(region) => self.can_open_in(region, shared),
                 _ => self.may_lend(self.space.largest_slots as u32, shared),
             };

@@ -83,7 +83,7 @@ impl Placement {
         let written = self.ages.written_at(ppa, shared.slots_of(info.mode));
         let age_slots =
             written.map(|written| shared.counters.host_slots_written.saturating_sub(written));
-        let hottest = OpenedFor::Host(self.streams.count_of_host() - 1);
+        let hottest = OpenedFor::Host(self.host_streams.hottest());
         let opened_for = info
             .stream
             .and_then(|stream| match self.is_of_pool(stream) {
@@ -285,7 +285,7 @@ impl Placement {
         let superblock = self.space.largest_slots;
         let spare = self
             .space
-            .physical_slots
+            .with_lent_slots()
             .saturating_sub(self.space.needed_slots)
             / superblock;
         let streams = self.streams.of_host().count() as u64;

@@ -131,6 +131,13 @@ impl Placement {
         let slots_of = |mode: CellMode| geometry.slots_per_superblock(mode);
         self.space.recount(&mut shared.blocks, slots_of);
         self.bad.recount(&shared.blocks);
+        if !self.pool.is_on()
+            && let Some(current) = self.relocation.destaging.take()
+        {
+            // It was emptied for a pool that the drive no longer has.
+            shared.blocks.info_mut(current.block).evacuating = false;
+        }
+        self.look_at_pool(shared);
     }
 
     /// Whether what was loaded names only superblocks, dies, streams and slots that the drive has.

@@ -287,6 +287,9 @@ impl RelocationState {
         (1..=pace.update_after).contains(&pace.until_update)
             && self.emptying.as_ref().is_none_or(is_sound)
             && self.destaging.as_ref().is_none_or(is_sound)
+            && self
+                .destaging
+                .is_none_or(|e| self.emptying.is_none_or(|other| other.block != e.block))
     }
 
     /// So much was `written` until now, host slots and map pages. Where the counters were lost, that is less than when the

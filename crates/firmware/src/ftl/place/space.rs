@@ -282,6 +282,7 @@ impl Placement {
                 self.relocation.written_before = [before, written];
             }
         }
+        self.pool_has_opened(stream);
         let serves = is_of_host || self.is_of_pool(stream);
         // Moves for a claim come on top of those for the host's next superblock, so they need some slots.
         if serves

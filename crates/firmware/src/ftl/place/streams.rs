@@ -232,8 +232,10 @@ impl StreamPlan {
             let is_of_copies = row.writer() == Writer::Copy;
             row.number().is_some() || is_of_copies && !matches!(row.takes, StreamUse::Region(_))
         });
+        let lends = self.lent_by_pool_superblock() > 0;
         copies
             .map(|row| match row.mode() {
+                Some(_) if lends => 2 * slots(self.mode),
                 Some(mode) => 2 * slots(mode),
                 None => slots(self.mode),
             })

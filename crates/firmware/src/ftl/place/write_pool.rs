@@ -27,7 +27,6 @@ use crate::ftl::map::Table;
 use crate::observe::{CopyRefused, ModeSet, RegionId, StreamId, StreamUse, SuperblockUse};
 use crate::policy::cell_mode::{CellModes, PoolSize, PoolState, PoolWrite, WritePool};
 use crate::policy::gc_victim::Outlook;
-use crate::policy::wear::Wear;
 use crate::shared::Shared;
 
 /// The pool of a drive, as it is and as it is to be.
@@ -51,6 +50,9 @@ pub(crate) struct PoolOfWrites {
     /// When the host sent its last command.
     host_at: Ns,
 }
+
+/// How many times as long a superblock of the host may be taken to last because a pool takes writes.
+const MOST_STRETCH: u64 = 64;
 
 /// What the pool needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,6 +200,11 @@ impl Placement {
         let usable = usable.filter(|info| info.usage != SuperblockUse::Bad);
         let (mut superblocks, mut valid, mut in_promoted) = (0u64, 0, 0);
         let mut pe_cycles = 0;
+        let in_use: u64 = shared
+            .blocks
+            .iter()
+            .map(|(_, info)| u64::from(info.valid_slots))
+            .sum();
         for info in usable {
             superblocks += 1;
             valid += u64::from(info.valid_slots);
@@ -215,7 +222,7 @@ impl Placement {
             own_slots,
             valid,
             all,
-            unwritten: self.space.capacity_slots.saturating_sub(valid),
+            unwritten: self.space.capacity_slots.saturating_sub(in_use),
             superblocks: superblocks as u32,
         };
         let size = self.cell_mode.resize(&state);
@@ -237,6 +244,42 @@ impl Placement {
     /// Whether the pool has more superblocks than it is to have.
     fn pool_is_larger(&self) -> bool {
         self.space.in_write_pool() > self.pool.size.written + self.pool.size.promoted
+    }
+
+    /// Whether the pool is smaller than it is to be, without the superblock of it that is being emptied if there `is_one`.
+    pub(crate) fn pool_has_place_for_one_more(&self, is_one: bool) -> bool {
+        let others = self.space.in_write_pool() - u32::from(is_one);
+        others < self.pool.size.written + self.pool.size.promoted
+    }
+
+    /// Whether enough superblocks are free in the pool of `mode`, or will be: one, or as many as the range of the ready queue says.
+    pub(crate) fn has_enough_free_in(&self, mode: CellMode, shared: &Shared) -> bool {
+        match self.pool.rule.filter(|rule| rule.mode == mode) {
+            Some(rule) => self.ready_in_pool(&rule, shared) >= rule.ready.1,
+            None => self.will_have_free_in(mode, shared),
+        }
+    }
+
+    /// Superblocks that are free in the pool, or are being erased into it.
+    fn ready_in_pool(&self, rule: &WritePool, shared: &Shared) -> u32 {
+        let free = self
+            .space
+            .pools
+            .of_mode(rule.mode)
+            .map_or(0, |pool| pool.free);
+        let erasing = self.space.erases.blocks();
+        let erasing = erasing.filter(|block| shared.blocks.info(*block).mode == rule.mode);
+        free + erasing.count() as u32
+    }
+
+    /// Whether promoted pages may open one more superblock of the pool.
+    pub(super) fn promoted_may_open(&self, mode: CellMode) -> bool {
+        self.pool_mode() != Some(mode) || self.pool.in_promoted < self.pool.size.promoted
+    }
+
+    /// `stream` has opened a superblock.
+    pub(super) fn pool_has_opened(&mut self, stream: StreamId) {
+        self.pool.in_promoted += u32::from(Some(stream) == self.pool.promoted);
     }
 
     /// Whether the pool in mode `to` may have one superblock more; none if `to` has no such pool.
@@ -263,9 +306,7 @@ impl Placement {
             .pools
             .of_mode(rule.mode)
             .map_or(0, |pool| pool.free);
-        let erasing = self.space.erases.blocks();
-        let erasing = erasing.filter(|block| shared.blocks.info(*block).mode == rule.mode);
-        let ready = free + erasing.count() as u32;
+        let ready = self.ready_in_pool(&rule, shared);
         let (low, high) = rule.ready;
         self.pool.refills = ready < low || self.pool.refills && ready < high;
         let is_larger = self.pool_is_larger();
@@ -275,7 +316,8 @@ impl Placement {
         if is_larger && free > low || free > 0 && self.pool_is_too_large(0) || is_missing {
             return PoolNeeds::Fewer;
         }
-        match self.pool.refills && !self.space.read_only {
+        let is_emptied = self.pool.is_at_rest && ready > 0;
+        match self.pool.refills && !self.space.read_only && !is_emptied {
             true if self.pool_may_grow(rule.mode) == Some(true) => PoolNeeds::Superblock,
             true if !is_larger || ready == 0 => PoolNeeds::Room,
             _ if self.pool.is_at_rest => PoolNeeds::Room,
@@ -300,6 +342,18 @@ impl Placement {
             || self.relocation.host_waits.has(Wait::Superblock)
     }
 
+    /// Slots that the host writes until `left` of them have gone to its own streams, by how many have gone to the pool so far.
+    pub(crate) fn pool_stretches(&self, left: u32, shared: &Shared) -> u64 {
+        let written = shared.counters.host_slots_written;
+        let own = written - shared.counters.slots_written_to_pool.min(written);
+        match self.pool.is_on() && written > 0 {
+            true => {
+                (u64::from(left) * (written / own.max(1)).clamp(1, MOST_STRETCH)).max(left.into())
+            }
+            false => left.into(),
+        }
+    }
+
     /// Whether the pool has a free superblock that can be erased into the drive's own mode.
     pub(crate) fn pool_has_free(&self) -> bool {
         self.pool_mode().is_some_and(|mode| self.has_free_in(mode))
@@ -310,7 +364,7 @@ impl Placement {
         let mode = self.pool_mode()?;
         shared.update_index();
         let blocks = shared.blocks.in_region(RegionId::MAIN);
-        self.wear[RegionId::MAIN.index()].open(blocks, ModeSet::of(mode), false)
+        blocks.most_worn_free(ModeSet::of(mode))
     }
 
     /// Whether the host has its next superblock, and another one is free beyond that: then the pool need not have one emptied.

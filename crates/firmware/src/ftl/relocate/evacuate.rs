@@ -308,7 +308,9 @@ impl Relocate {
                 let pays = store.place.shares_headroom(&store.shared);
                 self.start_move(now, current.owner, at, slots, false, lower, ports);
                 // The moves until the host has its next superblock are those of this one too.
-                if matches!(current.owner, Owner::Gc | Owner::Wear | Owner::Refresh) || pays {
+                let is_counted = matches!(current.owner, Owner::Gc | Owner::Wear | Owner::Refresh)
+                    || pays && current.owner != Owner::Destage;
+                if is_counted {
                     lower.store.place.relocation.pace.spend(slots.count_ones());
                 }
                 return true;

@@ -49,7 +49,9 @@ impl Relocate {
         let before = place.relocation.written_before[0];
         let slots = counters.host_slots_written - before.0;
         let pages = counters.front.map_writes - before.1;
-        let mean = u64::from(left) * pages / slots.max(1);
+        // Of what the host writes, a pool takes a part that does not bring its own superblock nearer.
+        let left = place.pool_stretches(left, &store.shared);
+        let mean = left * pages / slots.max(1);
         let off = 4 * mean.isqrt() as i64;
         (mean as i64 - off, mean as i64 + off)
     }
@@ -356,8 +358,8 @@ impl Relocate {
     /// half of the average yield at that point.
     fn least_gain<M>(&self, store: &FlashStore<M>) -> u32 {
         let space = &store.place.space;
-        let spare = space.physical_slots.saturating_sub(space.needed_slots);
-        let superblocks = space.physical_slots / space.largest_slots;
+        let spare = space.with_lent_slots().saturating_sub(space.needed_slots);
+        let superblocks = space.with_lent_slots() / space.largest_slots;
         (spare / (2 * superblocks.max(1))) as u32
     }
 

@@ -44,7 +44,12 @@ impl Relocate {
                 emptied_for_pool(now, &current, &mut lower.store, ports);
                 continue;
             }
-            if place.relocation.moves == self.window || lower.map_cache.is_crowded() {
+            let cleaning_first =
+                place.relocation.superblock_is_wanted() && place.relocation.emptying.is_some();
+            if place.relocation.moves == self.window
+                || lower.map_cache.is_crowded()
+                || cleaning_first
+            {
                 return;
             }
             if !place.fits(info.valid_slots, shared) {
@@ -81,9 +86,8 @@ impl Relocate {
         let Some(mode) = place.pool_mode() else {
             return;
         };
-        place.pool.look_at_host(now);
         match place.pool_needs(shared) {
-            PoolNeeds::Nothing => {}
+            PoolNeeds::Nothing => self.for_pool = None,
             PoolNeeds::Superblock if place.has_spare() && place.free_beyond_next(shared) => {
                 place.relocation.wanted.add(mode);
             }
@@ -111,7 +115,7 @@ impl Relocate {
                 let own = shared.config.mode;
                 store.start_erase(now, block, own, Erased::Free, ports);
             }
-            PoolNeeds::Fewer => {}
+            PoolNeeds::Fewer => self.for_pool = None,
             PoolNeeds::Room => {
                 let Some(block) = place.oldest_of_pool(Outlook::default(), shared) else {
                     return;
@@ -138,17 +142,20 @@ impl Relocate {
     fn next_for_pool<M: Arena>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         let asked = self.for_pool?;
         let (place, shared) = (&mut lower.store.place, &lower.store.shared);
+        let info = shared.blocks.info(asked.block);
+        let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
+        if !has_stayed || info.evacuating {
+            self.for_pool = None;
+            return None;
+        }
         let waits = !place.can_spare(0, shared)
             || !place.may_empty(asked.block, asked.owner, false, shared);
         place.pool.waits(waits);
         if waits {
             return None;
         }
-        let asked = self.for_pool.take()?;
-        let info = shared.blocks.info(asked.block);
-        let has_stayed = info.usage == SuperblockUse::Full && info.opened == asked.opened;
-        let may = has_stayed && !info.evacuating && place.fits(info.valid_slots, shared);
-        may.then_some(asked)
+        self.for_pool = None;
+        place.fits(info.valid_slots, shared).then_some(asked)
     }
 
     /// The superblock of the pool that garbage collection cleans after all that `outlook` tells: one of a pool that is too large, or any

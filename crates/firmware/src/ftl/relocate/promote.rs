@@ -158,8 +158,12 @@ impl Relocate {
             Some(to)
                 if mode == own
                     && shared.blocks.region_of(block) == RegionId::MAIN
-                    && !place.will_have_free_in(to, shared)
+                    && !place.has_enough_free_in(to, shared)
                     && match to == was_in {
+                        // It may be what is taken from a pool that is too large.
+                        true if place.pool_mode() == Some(to) => {
+                            place.pool_has_place_for_one_more(true) && place.may_lend(0, shared)
+                        }
                         true => place.may_lend(0, shared),
                         false => self.may_convert(to, false, place, shared).is_ok(),
                     } =>
@@ -190,7 +194,7 @@ impl Relocate {
         if !place.space.erases.may_begin(Erased::Free) || emptying == Some(Owner::Gc) {
             return;
         }
-        if place.will_have_free_in(to, shared) {
+        if place.has_enough_free_in(to, shared) {
             place.relocation.wanted.remove(to);
             return;
         }

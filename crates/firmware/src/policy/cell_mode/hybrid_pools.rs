@@ -4,12 +4,12 @@
 //! R. Pletka et al., slide 8, and the public patents of the same controller, read as descriptions:
 //!
 //! ```text
-//! place     a page goes to SLC mode if its last version lived no longer than a limit, and if a slot is at hand: nothing waits for SLC
+//! place     a page goes to SLC mode if its last version lived no longer than a limit, and if a superblock there is open or free
 //! resize    the pool is the smaller of what the writes are worth (`sizing`) and of what the data in use leave (US 12,366,984)
 //! refill    when its ready queue falls below its range, the pool grows, or its oldest superblock is emptied into the drive's own mode
 //!           (US 11,182,089, 12,093,171)
 //! shrink    a pool that is too large is what garbage collection cleans first, and what is emptied goes back to the drive's own mode
-//! promote   pages that are read often are copied into what of the room the writes leave (hotness, or RARO's rule)
+//! promote   pages that are read often are copied into the room that writes leave (hotness, or RARO's rule)
 //! ```
 
 use firstread_core::CellMode;
@@ -139,7 +139,8 @@ impl HybridPools {
             stay_slc: values.get(STAY_SLC.key) as u8,
             limits: limits(values),
             lives: Lifetimes::new(setup.capacity_slots, u64::from(slots) / 8, setup.seed),
-            let_in: super::lifetimes::CLASSES,
+            // Until it is known what the load is worth, pages of a known life are let in.
+            let_in: super::lifetimes::CLASSES - 1,
             size: None,
         }
     }

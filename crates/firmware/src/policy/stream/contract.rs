@@ -47,6 +47,10 @@ pub trait HostStreams {
     fn of_moves(&self) -> &'static [StreamRow] {
         &[]
     }
+    /// The number of the stream of the host whose pages live shortest: what the host writes to a pool of another cell mode counts as its.
+    fn hottest(&self) -> u8 {
+        0
+    }
     /// Whether there is anything to choose.
     fn is_on(&self) -> bool {
         true

@@ -31,6 +31,7 @@ axis! {
     }
     fn of_host(&self) -> &'static [StreamRow];
     fn of_moves(&self) -> &'static [StreamRow];
+    fn hottest(&self) -> u8;
     #[inline]
     fn is_on(&self) -> bool;
     fn handles(&self) -> u8;

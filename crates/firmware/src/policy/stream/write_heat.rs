@@ -71,6 +71,10 @@ impl HostStreams for WriteHeat {
         move_rows(self.levels - 1)
     }
 
+    fn hottest(&self) -> u8 {
+        self.levels - 2
+    }
+
     #[inline]
     fn sees_overwritten(&self) -> bool {
         true
