@@ -106,6 +106,8 @@ fn model_every_scheme_is_activated_or_refused() {
             "schemes.area=differential",
             "schemes.area=differential-fixed",
             "schemes.read_ahead=sequential",
+            // It has more background reads in flight, and jobs for them.
+            "schemes.read_levels=block-calibration",
             "schemes.read_levels=sentinel-cells",
             "schemes.read_recovery=none",
             "schemes.read_recovery=soft",
