@@ -313,7 +313,7 @@ impl Placement {
         let is_missing = free > 0
             && self.relocation.host_waits.has(Wait::Superblock)
             && !self.has_garbage(shared);
-        if is_larger && free > low || free > 0 && self.pool_is_too_large(0) || is_missing {
+        if free > 0 && self.pool_is_too_large(0) || is_missing {
             return PoolNeeds::Fewer;
         }
         let is_emptied = self.pool.is_at_rest && ready > 0;
@@ -338,7 +338,7 @@ impl Placement {
             .map_or(0, |pool| pool.free);
         self.pool.is_at_rest
             || free < rule.ready.1
-            || self.pool_is_larger()
+            || self.pool_is_too_large(0)
             || self.relocation.host_waits.has(Wait::Superblock)
     }
 

@@ -85,6 +85,9 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
+/// A size is nearly another one if it differs by less than one part of so many.
+const NEAR: u32 = 8;
+
 /// Which pages are promoted.
 #[derive(Clone, Debug)]
 enum Promote {
@@ -209,8 +212,18 @@ impl CellModes for HybridPools {
             },
             Some(size) => {
                 self.let_in = size.class.map_or(0, |class| class + 1);
-                self.size = Some(size);
-                size.superblocks
+                // Each change erases superblocks, so a size that is nearly the last one stays.
+                let last = self.size.map_or(0, |last| last.superblocks);
+                let is_near = size.superblocks.abs_diff(last) <= last / NEAR;
+                let superblocks = match is_near && (least..=most).contains(&last) {
+                    true => last,
+                    false => size.superblocks,
+                };
+                self.size = Some(Size {
+                    superblocks,
+                    ..size
+                });
+                superblocks
             }
         };
         let promoted = match self.promote {
