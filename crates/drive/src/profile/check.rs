@@ -956,9 +956,9 @@ mod tests {
         };
         for (set, what) in [
             (
-                "cell_mode.smallest=74 superblocks",
-                "cell_mode.smallest: 74 superblocks in SLC mode take 909312 mapping units, 12288 each, and beside capacity, reserve, \
-                 streams and least spare the drive has 901120: 73 superblocks would do",
+                "cell_mode.smallest=65 superblocks",
+                "cell_mode.smallest: 65 superblocks in SLC mode take 798720 mapping units, 12288 each, and beside capacity, reserve, \
+                 streams and least spare the drive has 790365: 64 superblocks would do",
             ),
             (
                 "cell_mode.ready_low=3 superblocks",
@@ -973,7 +973,7 @@ mod tests {
             assert!(text.contains(what), "{set}: {text}");
         }
         assert_eq!(
-            loaded(&["cell_mode.smallest=73 superblocks"]).map(drop),
+            loaded(&["cell_mode.smallest=64 superblocks"]).map(drop),
             Ok(())
         );
         let counted = ["cell_mode.promote=raro", "heat.enabled=true"];
