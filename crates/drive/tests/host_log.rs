@@ -117,6 +117,8 @@ fn formula_a_burn_in_ends_by_the_bytes_of_applications() {
         |pass| -> Result<Host<'_>, RunError> { Ok(Host::pass(&workload, capacity, 1, pass)?) };
     let burnt = BurnIn::run(&mut drive, 0.2, pass, &mut |_| {}).unwrap();
     assert_eq!(burnt.ended, BurnInEnd::Limit, "{:?}", burnt.amplification);
+    // The first pass is not stopped before.
+    assert_eq!(burnt.passes, 1);
     // It is noticed at the next erase of a superblock that the limit is reached.
     assert!(
         (0.2..0.22).contains(&burnt.drive_writes),
