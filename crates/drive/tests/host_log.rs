@@ -1,6 +1,6 @@
 //! A log of the host above a drive: what is written adds up, the tables outlive a run, and what cannot be is refused.
 
-use firstread_drive::{CutAt, Drive, DriveState, Host, RunError, RunStats};
+use firstread_drive::{BurnIn, BurnInEnd, CutAt, Drive, DriveState, Host, RunError, RunStats};
 use firstread_testkit::{digest_of, drive, profile, try_run};
 use firstread_workload::fio;
 
@@ -94,11 +94,39 @@ fn sequence_a_log_outlives_a_run() {
     let mut clone = drive.clone();
     let of_drive = cleaned(&mut drive, LOG).unwrap();
     assert!(of_drive > 4);
+    // A log that is refused leaves the drive its own.
+    let refused = try_run(&mut clone, &LOG.replace("240m", "296m"), 1, Some(10));
+    assert!(refused.is_err());
     assert_eq!(cleaned(&mut clone, LOG), Some(of_drive));
     let other = LOG.replace("240m", "232m");
     assert_eq!(cleaned(&mut clone, &other), Some(0));
     assert_eq!(cleaned(&mut drive, "[r]\nrw=randread\n"), None);
     assert_eq!(cleaned(&mut drive, LOG), Some(0));
+}
+
+/// The limit of a burn-in, and what it tells, go by the bytes of applications, and not by those that the log has written.
+#[test]
+fn formula_a_burn_in_ends_by_the_bytes_of_applications() {
+    let workload = fio::parse("log.fio", LOG).unwrap();
+    let mut drive = small(&[]);
+    // The log has counted bytes before.
+    run(&mut drive, LOG, 100_000);
+    let capacity = drive.capacity_bytes();
+    let before = drive.counters().host_bytes_written;
+    let pass =
+        |pass| -> Result<Host<'_>, RunError> { Ok(Host::pass(&workload, capacity, 1, pass)?) };
+    let burnt = BurnIn::run(&mut drive, 0.2, pass, &mut |_| {}).unwrap();
+    assert_eq!(burnt.ended, BurnInEnd::Limit, "{:?}", burnt.amplification);
+    // The first pass is not stopped before.
+    assert_eq!(burnt.passes, 1);
+    // It is noticed at the next erase of a superblock that the limit is reached.
+    assert!(
+        (0.2..0.22).contains(&burnt.drive_writes),
+        "{}",
+        burnt.drive_writes
+    );
+    let by_log = (drive.counters().host_bytes_written - before) as f64 / capacity as f64;
+    assert!(by_log > 0.4, "{by_log}");
 }
 
 /// A log of more than one head gives each its superblocks, where the drive has handles.

@@ -82,7 +82,7 @@ fn last_events(of: &Fdp) -> String {
     let line = |of: &OfEvent| {
         let handle = of
             .handle
-            .map_or("several handles".to_owned(), |h| format!("handle {h}"));
+            .map_or("no single handle".to_owned(), |h| format!("handle {h}"));
         let (at, size) = (long_time(of.at.0 as f64), bytes(of.bytes as f64));
         format!("  after {at}: {}, {handle}, {size}\n", event(of.kind))
     };

@@ -22,7 +22,7 @@ use crate::stats::{Amplification, Written};
 pub struct BurnIn {
     /// Bytes that the host wrote, and bytes programmed to flash.
     pub written: Written,
-    /// Bytes that the host wrote, in units of the capacity.
+    /// Bytes that the host wrote, or the applications above its log, in units of the capacity.
     pub drive_writes: f64,
     /// Requests completed in all passes.
     pub requests: u64,
@@ -55,7 +55,8 @@ impl BurnIn {
     /// Drive writes after which a burn-in ends, steady or not, unless another limit is given.
     pub const MOST_DRIVE_WRITES: f64 = 10.0;
 
-    /// Burns `drive` in until it is steady, or until the host has written `most_drive_writes` capacities. `pass`
+    /// Burns `drive` in until it is steady, or until the host has written `most_drive_writes` capacities, or the
+    /// applications above its log. `pass`
     /// makes the host of each pass, from pass 1 on ([`Host::pass`]); `progress` is told now and then how many requests
     /// have completed.
     ///
@@ -68,14 +69,21 @@ impl BurnIn {
         progress: &mut dyn FnMut(u64),
     ) -> Result<BurnIn, E> {
         let capacity = drive.capacity_bytes() as f64;
-        let mut watch = EraseWatch::until_steady(drive, (capacity * most_drive_writes) as u64);
+        let allowed_bytes = (capacity * most_drive_writes) as u64;
+        let mut watch = EraseWatch::until_steady(drive, allowed_bytes);
         let (start, before) = (drive.now(), drive.counters().clone());
         let (mut requests, mut passes, mut power_cuts) = (0, 0, 0);
+        let mut host_bytes = 0;
         let ended = loop {
             passes += 1;
             let bytes = drive.counters().host_bytes_written;
             let host = pass(passes)?;
             let finished = host.go(drive, &mut watch, &mut |n| progress(requests + n))?;
+            let of_drive = drive.counters().host_bytes_written - bytes;
+            let pass_bytes = finished
+                .host_log
+                .map_or(of_drive, |log| log.counts.application_bytes);
+            host_bytes += pass_bytes;
             requests += finished.run.completed;
             power_cuts += u64::from(finished.power_cut.is_some());
             if finished.run.failed.is_some() {
@@ -87,10 +95,10 @@ impl BurnIn {
             if watch.is_steady() {
                 break BurnInEnd::Steady;
             }
-            if watch.is_enough(drive.counters()) {
+            if host_bytes >= allowed_bytes {
                 break BurnInEnd::Limit;
             }
-            if drive.counters().host_bytes_written == bytes {
+            if pass_bytes == 0 {
                 return Err(RunError::NothingWritten.into());
             }
         };
@@ -98,7 +106,7 @@ impl BurnIn {
         let written = Written::of(&drive.counters().since(&before), slot_bytes);
         Ok(BurnIn {
             written,
-            drive_writes: written.host_bytes as f64 / capacity,
+            drive_writes: host_bytes as f64 / capacity,
             requests,
             passes,
             power_cuts,

@@ -53,8 +53,10 @@ impl LogOfRun {
         clients: u32,
         requests: u32,
     ) -> Result<Option<LogOfRun>, WorkloadError> {
+        // A log that is refused leaves the drive the one that it has.
+        let plan = workload.plan_host_log(&under_log(drive.profile()))?;
         let kept = drive.host_log.take();
-        let Some(plan) = workload.plan_host_log(&under_log(drive.profile()))? else {
+        let Some(plan) = plan else {
             return Ok(None);
         };
         let mut log = match kept.filter(|log| *log.plan() == plan) {

@@ -120,8 +120,8 @@ impl<'h> Host<'h> {
         host.on_handles(drive.profile().placement_handles())?;
         host.foretell(drive)?;
         let log = host.log(drive)?;
-        if log.is_some() {
-            watch.has_log();
+        if let Some(log) = &log {
+            watch.has_log(log.application_bytes());
         }
         let start = drive.now();
         let before = drive.counters().clone();
@@ -153,7 +153,7 @@ impl<'h> Host<'h> {
             if run.completed >= reported + report_every {
                 reported = run.completed;
                 progress(reported);
-                if watch.is_enough(drive.counters()) {
+                if watch.is_enough(run.host_bytes(drive.counters())) {
                     run.stop();
                     continue;
                 }

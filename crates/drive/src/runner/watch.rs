@@ -20,7 +20,9 @@ struct Judge {
     expected: Expected,
     /// Number of erases at which the next test is made.
     next: u64,
-    /// What the firmware may have counted of the host's bytes.
+    /// Bytes that the host may write, or the applications above its log; and those that were written, all in all, when it may write no
+    /// more.
+    allowed_bytes: u64,
     most_bytes: u64,
     is_steady: bool,
 }
@@ -36,8 +38,8 @@ impl EraseWatch {
         }
     }
 
-    /// From now on until the drive is in a steady state, or the host has written `most_bytes`.
-    pub(super) fn until_steady(drive: &Drive, most_bytes: u64) -> EraseWatch {
+    /// From now on until the drive is in a steady state, or the host has written `allowed_bytes`, or the applications above its log.
+    pub(super) fn until_steady(drive: &Drive, allowed_bytes: u64) -> EraseWatch {
         let judge = Judge {
             superblocks: drive.profile().geometry.blocks_per_plane,
             expected: Expected {
@@ -45,10 +47,11 @@ impl EraseWatch {
                 burn_in: None,
             },
             next: FEWEST as u64 + 1,
+            allowed_bytes,
             most_bytes: drive
                 .counters()
                 .host_bytes_written
-                .saturating_add(most_bytes),
+                .saturating_add(allowed_bytes),
             is_steady: false,
         };
         EraseWatch {
@@ -57,11 +60,12 @@ impl EraseWatch {
         }
     }
 
-    /// A log of the host lies above the drive.
-    pub(super) fn has_log(&mut self) {
-        self.has_log = true;
-        if let Some(judge) = &mut self.judge {
+    /// A log of the host lies above the drive, and applications have written so many bytes to it, all in all.
+    pub(super) fn has_log(&mut self, application_bytes: u64) {
+        let is_known = std::mem::replace(&mut self.has_log, true);
+        if let Some(judge) = self.judge.as_mut().filter(|_| !is_known) {
             judge.expected.theory = None;
+            judge.most_bytes = application_bytes.saturating_add(judge.allowed_bytes);
         }
     }
 
@@ -85,7 +89,7 @@ impl EraseWatch {
             let found = Amplification::of(&self.segments, judge.superblocks, judge.expected);
             judge.is_steady = found.not_steady.is_none();
         }
-        self.is_enough(counters)
+        self.is_enough(host_bytes)
     }
 
     /// Whether a run may be stopped by it.
@@ -93,12 +97,12 @@ impl EraseWatch {
         self.judge.is_some()
     }
 
-    /// Whether the run is to stop.
+    /// Whether the run is to stop. So many bytes were written, as in [`Self::note`].
     #[cold]
-    pub(super) fn is_enough(&self, counters: &Counters) -> bool {
+    pub(super) fn is_enough(&self, host_bytes: u64) -> bool {
         self.judge
             .as_ref()
-            .is_some_and(|j| j.is_steady || counters.host_bytes_written >= j.most_bytes)
+            .is_some_and(|j| j.is_steady || host_bytes >= j.most_bytes)
     }
 
     /// Whether it has found the drive in a steady state.

@@ -10,7 +10,7 @@ use crate::format::{record, tags};
 pub enum FdpEventKind {
     /// A handle has left a reclaim unit of which a part was padded, because a flush or a write waited for its data.
     NotFullyWritten,
-    /// Data were moved out of a reclaim unit, which is then erased.
+    /// Data of the host were moved out of a reclaim unit, which is then erased or retired.
     MediaReallocated,
     /// The drive has given a handle another reclaim unit before the first one was full: a program had failed there, or reads had
     /// disturbed it.

@@ -21,6 +21,12 @@ pub enum LifeError {
          is written to a copy of the drive and does not wear the one that lives)"
     )]
     ProbeReadsNothing(String),
+    /// A log of the host lies between the jobs and the drive.
+    #[error(
+        "{0}: a life has no log of the host, and the drive would be written as if `host_log` were not there: take it out of \
+         the job file"
+    )]
+    HostLog(String),
     /// Jobs of the load of a probe do not overlap.
     #[error(
         "--probe {0}: its jobs are several groups (`stonewall`), and a percentile is of jobs that run together: give the load \

@@ -126,7 +126,9 @@ impl Life {
         {
             return Err(LifeError::ReadOnlyLoad(workload.name.clone()));
         }
+        without_log(&self.setup.input, "")?;
         if let Some(job) = &self.terms.probe_job {
+            without_log(&job.input, "--probe ")?;
             probe::check(job)?;
         }
         let profile = &self.setup.profile;
@@ -184,6 +186,16 @@ impl Life {
                 of_half,
             }),
         }
+    }
+}
+
+/// That no log of the host lies between the jobs of `input` and the drive: a life has none. `what` stands before its name in the error.
+fn without_log(input: &Input, what: &str) -> Result<(), LifeError> {
+    match input {
+        Input::Jobs { workload, .. } if workload.host_log().is_some() => {
+            Err(LifeError::HostLog(format!("{what}{}", workload.name)))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -408,3 +408,23 @@ fn formula_corrected_amplification_takes_levelling_as_at_a_rate_of_one() {
     last.blocks.retired[n - 1] = true;
     assert_eq!(mean_wear(last), (n - 2) as f64 / 2.0);
 }
+
+/// A life has no log of the host: one that is asked for is refused, of the load and of a probe.
+#[test]
+fn golden_a_life_has_no_log_of_the_host() {
+    let log = |job: &str| format!("[global]\n; firstread: host_log=10m\n{job}");
+    let refused = |life: &Life| life.check().unwrap_err().to_string();
+    let why = "a life has no log of the host, and the drive would be written as if `host_log` were not there: take it out of the job file";
+    let mut of_load = life(&log(WRITES), "bytes=1GB");
+    assert_eq!(refused(&of_load), format!("load: {why}"));
+    assert!(of_load.live(&mut |_| {}).is_err());
+    of_load = life(WRITES, "bytes=1GB");
+    assert!(of_load.check().is_ok());
+    let probe = log("[p]\nrw=randrw\nbs=4k\nnorandommap\n");
+    of_load.terms.probe_job = Some(ProbeJob {
+        input: Arc::new(Input::job_file("probe", probe).unwrap()),
+        requests: 100,
+        precondition: firstread_drive::Precondition::None,
+    });
+    assert_eq!(refused(&of_load), format!("--probe probe: {why}"));
+}

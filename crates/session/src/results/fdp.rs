@@ -34,7 +34,7 @@ pub struct OfEvent {
     /// When it happened, from the start of the run.
     pub at: Ns,
     pub kind: FdpEventKind,
-    /// None where data of several handles are mixed in the reclaim unit.
+    /// None where the reclaim unit is not one handle's.
     pub handle: Option<u8>,
     /// Bytes padded, moved, or left unwritten.
     pub bytes: u64,

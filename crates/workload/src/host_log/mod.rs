@@ -130,7 +130,7 @@ pub struct LogCounts {
     pub lost_bytes: u64,
     /// Zones cleaned.
     pub zones_cleaned: u64,
-    /// Requests that have waited for cleaning.
+    /// Requests that have waited for a free zone.
     pub waited: u64,
 }
 
@@ -270,6 +270,11 @@ impl HostLog {
         self.reads = VecDeque::with_capacity(requests as usize);
         self.writes = VecDeque::with_capacity(requests as usize);
         self.in_flight = vec![What::Nothing; commands as usize];
+        // A clone of a log has no more room in its queues than they hold, and each may have to hold every zone.
+        let zones = self.plan.zones as usize;
+        for queue in [&mut self.table.free, &mut self.emptied] {
+            queue.reserve(zones - queue.len());
+        }
         self.settles = false;
     }
 

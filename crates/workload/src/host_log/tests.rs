@@ -300,9 +300,12 @@ fn sequence_each_head_writes_zones_in_order() {
         Some(4),
         7,
     );
+    // Each half of the pages is written with a handle of its own.
+    let half = pages / 2;
     for round in 0..3_000u32 {
-        let first = model.draw(pages - 4) as u32;
-        model.ask(0, HostOp::Write, first, 1 + round % 4, (round % 2) as u16);
+        let handle = round % 2;
+        let first = handle * half as u32 + model.draw(half - 4) as u32;
+        model.ask(0, HostOp::Write, first, 1 + round % 4, handle as u16);
         while !model.asked.is_empty() {
             model.pump();
             model.end_one();
@@ -324,7 +327,20 @@ fn sequence_each_head_writes_zones_in_order() {
             next = at + n;
         }
     }
-    // Pages of a handle move with that handle alone: what was written with handle 0 lies in zones of it.
+    // Pages of a handle move with that handle alone. Those that were never written lie anywhere.
+    let mut written = 0;
+    for page in (0..2 * half as u32).filter(|&page| model.newest[page as usize] > 0) {
+        let table = &model.log.table;
+        let zone = table.zone_of(table.address_of(page));
+        let handle = page / half as u32;
+        assert_eq!(
+            u32::from(table.zones[zone as usize].handle),
+            handle,
+            "page {page} in zone {zone}"
+        );
+        written += 1;
+    }
+    assert!(written > pages * 9 / 10, "{written} of {pages}");
     let counts = model.log.counts;
     assert!(
         counts.moved_bytes > counts.application_bytes / 10,
@@ -357,6 +373,23 @@ fn formula_a_log_that_is_overwritten_in_order_moves_nothing() {
     assert_eq!((counts.moved_bytes, counts.read_bytes), (0, 0));
     // Of four zones that were free three still are.
     assert_eq!(counts.zones_cleaned, 200 * 20 - 1);
+}
+
+/// A run allocates nothing, on a clone of a log neither: its queues have room for every zone.
+#[test]
+fn formula_queues_of_a_clone_have_room_for_every_zone() {
+    let model = Model::new(
+        spec(320, 1, MovesTo::WithWrites, Victim::Greedy),
+        24,
+        16,
+        None,
+        1,
+    );
+    let mut log = model.log.clone();
+    log.begin(16, 24);
+    for queue in [&log.table.free, &log.emptied] {
+        assert!(queue.capacity() >= 24, "{}", queue.capacity());
+    }
 }
 
 /// Which zone is cleaned, of three that differ in what is valid and since when they are full.

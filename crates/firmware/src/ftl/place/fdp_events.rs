@@ -24,7 +24,7 @@ pub(super) struct FdpEvents {
     kept: Box<[FdpEvent]>,
     /// By handle.
     filling: Box<[Filling]>,
-    /// Slots moved out of each superblock since it was filled.
+    /// Slots of the host moved out of each superblock since it was filled.
     moved: Box<[u32]>,
 }
 
@@ -106,14 +106,14 @@ impl FdpEvents {
         }
     }
 
-    /// A slot was moved out of `block`.
+    /// A slot of the host was moved out of `block`.
     pub(super) fn moves(&mut self, block: SuperblockId) {
         if let Some(moved) = self.moved.get_mut(block.0 as usize) {
             *moved = moved.saturating_add(1);
         }
     }
 
-    /// `block` is erased, which was filled with data of `handle`, or of several handles.
+    /// `block` is erased or retired, which was filled with data of `handle`; none where they are not of a single one.
     pub(super) fn erases(&mut self, now: Ns, block: SuperblockId, handle: Option<u8>) {
         let moved = self.moved.get_mut(block.0 as usize);
         let moved = moved.map_or(0, core::mem::take);

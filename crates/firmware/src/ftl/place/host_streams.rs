@@ -130,13 +130,15 @@ impl Placement {
         self.streams.row(stream).number().map(stream_bin)
     }
 
-    /// A page lies in a superblock of `stream` now, and no longer at `old`. `of_host`: the host wrote it.
+    /// A page lies in a superblock of `stream` now, and no longer at `old`. `of_host`: the host wrote it. `is_map`: it is a map page,
+    /// which may have been written anew and not moved, and which is no data of a handle.
     #[inline(never)] // Most drives have one stream of the host.
     pub(super) fn count_streams(
         &mut self,
         stream: StreamId,
         old: Option<Ppa>,
         of_host: bool,
+        is_map: bool,
         shared: &mut Shared,
     ) {
         let counters = &mut shared.counters;
@@ -151,7 +153,7 @@ impl Placement {
             };
             out[bin] += 1;
         }
-        if let (Some(old), false) = (old, of_host) {
+        if let Some(old) = old.filter(|_| from.is_some() && !of_host && !is_map) {
             self.events.moves(old.block());
         }
     }
@@ -164,7 +166,7 @@ impl Placement {
         }
     }
 
-    /// The placement handle of the data of `stream`; none where data of several handles are mixed there.
+    /// The placement handle of the data of `stream`; none where they are not of a single one.
     fn handle_of(&self, stream: StreamId) -> Option<u8> {
         match self.streams.row(stream).number()? {
             OpenedFor::Host(handle) => Some(handle),
@@ -172,7 +174,7 @@ impl Placement {
         }
     }
 
-    /// Superblock `block` is about to be erased.
+    /// Superblock `block` is about to be erased or retired.
     pub(crate) fn note_erase(&mut self, now: Ns, block: SuperblockId, shared: &Shared) {
         let stream = shared.blocks.info(block).stream;
         let handle = stream.and_then(|stream| self.handle_of(stream));

@@ -534,7 +534,8 @@ impl Placement {
             shared.blocks.info_mut(old.block()).valid_slots -= 1;
         }
         if self.chooses_streams() {
-            self.count_streams(stream, old, of_host, shared);
+            let is_map = table.directory.is_map(lpn);
+            self.count_streams(stream, old, of_host, is_map, shared);
         }
         Programs {
             stream,

@@ -224,11 +224,17 @@ impl Placement {
 
     /// A superblock with a failed program has been emptied: replaces its failed blocks, or retires it if a
     /// die has no spare left. Returns whether the superblock can be used again.
-    pub(crate) fn repair_or_retire(&mut self, block: SuperblockId, shared: &mut Shared) -> bool {
+    pub(crate) fn repair_or_retire(
+        &mut self,
+        now: Ns,
+        block: SuperblockId,
+        shared: &mut Shared,
+    ) -> bool {
         self.space.failed -= 1;
         self.keep_rewrites_of(block);
         let mended = self.repair(block, shared);
         if !mended {
+            self.note_erase(now, block, shared);
             self.retire(block, shared);
         }
         mended

@@ -155,7 +155,7 @@ impl Relocate {
             Owner::Gc | Owner::Refresh => self.mode_for_stream(block, current.mode, place, shared),
             _ => current.mode,
         };
-        if shared.blocks.info(block).failed && !place.repair_or_retire(block, shared) {
+        if shared.blocks.info(block).failed && !place.repair_or_retire(now, block, shared) {
             store.read.block_changed(now, block, &shared.blocks);
         } else {
             store.start_erase(now, block, mode, Erased::Emptied, ports);

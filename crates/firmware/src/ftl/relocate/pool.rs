@@ -192,7 +192,7 @@ fn emptied_for_pool<M: Arena>(
     let info = shared.blocks.info(current.block);
     let was_in_pool = shared.blocks.apart().has(info.mode);
     shared.counters.superblocks_destaged += u64::from(was_in_pool);
-    if info.failed && !place.repair_or_retire(current.block, shared) {
+    if info.failed && !place.repair_or_retire(now, current.block, shared) {
         store.read.block_changed(now, current.block, &shared.blocks);
         return;
     }

@@ -415,3 +415,57 @@ fn sequence_a_handle_that_leaves_its_superblock_is_told() {
         None
     );
 }
+
+/// Pages of the host that were moved out of a superblock are told when that is erased, and when it is retired. Map pages are told of
+/// nowhere: they are written anew, and their superblock may have been opened for moves.
+#[test]
+fn sequence_moves_out_of_superblocks_are_told_of_pages_of_the_host() {
+    for is_retired in [false, true] {
+        let mut drive = drive_with(40, 64, 8, ("stream", "fdp"));
+        for lpn in 0..5 {
+            write(&mut drive, lpn, 1);
+        }
+        let map = drive.lower.store.table.directory.lpn(0);
+        let again = |drive: &mut Drive, lpn, why| {
+            let store = &mut drive.lower.store;
+            let from = store.table.at(lpn);
+            let item = Item {
+                lpn,
+                expect: from.filter(|_| why != Why::Map),
+                why,
+                wish: None,
+            };
+            let placed = store.take(Ns::ZERO, &item).expect("the drive has room");
+            let _ = drive.lower.commit(placed);
+            from.map(Ppa::block)
+        };
+        let moved = Why::Moved {
+            owner: Owner::Gc,
+            stays: None,
+        };
+        assert_eq!(again(&mut drive, map, Why::Map), None);
+        let of_map = again(&mut drive, map, Why::Map).unwrap();
+        let blocks = &mut drive.lower.store.shared.blocks;
+        blocks.info_mut(of_map).stream = Some(StreamId::MOVE);
+        assert_eq!(again(&mut drive, map, Why::Map), Some(of_map));
+        assert_eq!(again(&mut drive, map, moved), Some(of_map));
+        let of_host = again(&mut drive, Lpn(2), moved).unwrap();
+        assert_eq!(again(&mut drive, Lpn(3), moved), Some(of_host));
+        let (place, shared) = (&mut drive.lower.store.place, &mut drive.lower.store.shared);
+        place.note_erase(Ns(3), of_map, shared);
+        match is_retired {
+            false => place.note_erase(Ns(4), of_host, shared),
+            true => {
+                place.bad.note(of_host, firstread_core::DieId(0));
+                place.space.failed = 1;
+                assert!(!place.repair_or_retire(Ns(4), of_host, shared));
+            }
+        }
+        let log = place.fdp_log().unwrap();
+        let told = log.last.into_iter().flatten();
+        let told: Vec<_> = told
+            .map(|e| (e.at.0, e.kind.code(), e.handle, e.slots))
+            .collect();
+        assert_eq!(told, [(4, 0x80, Some(1), 2)], "retired: {is_retired}");
+    }
+}
