@@ -11,7 +11,7 @@
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
-//! - `write_pool`: the pool of another cell mode that the host writes to.
+//! - `write_pool`: the pool of another cell mode that the host writes to; `pool_state` is what is known of it.
 //! - `target`: where a page goes, writer by writer, and what becomes of it when it finds no slot there.
 //! - `page_type`: how hot a page is, and where its page type matters.
 //! - `host_streams`: the streams of the host, their next superblocks, and what a flush waits for; `stream_shares` is how pages are spread
@@ -30,6 +30,7 @@ mod fdp_events;
 mod host_streams;
 mod older;
 mod page_type;
+mod pool_state;
 mod pools;
 mod power;
 mod program;
@@ -70,6 +71,8 @@ pub(crate) use erases::Erased;
 use fdp_events::FdpEvents;
 pub(crate) use host_streams::Reaches;
 use older::OlderVersions;
+pub(crate) use pool_state::PoolNeeds;
+use pool_state::PoolOfWrites;
 pub(crate) use pools::Pools;
 use region_state::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
@@ -83,8 +86,6 @@ pub use streams::MOST_STREAMS;
 use streams::Streams;
 pub(crate) use streams::{FILLED, StreamPlan};
 use waiting::WaitingProgram;
-pub(crate) use write_pool::PoolNeeds;
-use write_pool::PoolOfWrites;
 
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]

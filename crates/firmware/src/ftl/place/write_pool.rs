@@ -19,112 +19,19 @@
 //! the host opens: it moves at most a quarter of a superblock and gains the whole. So it gains no less than three slots for each that it
 //! moves, and the superblock that is open on top is what the host writes until the size is looked at again.
 
-use firstread_core::{Arena, CellMode, Lpn, Ns, SuperblockId, Wait};
+use firstread_core::{Arena, CellMode, Lpn, SuperblockId, Wait};
 
+use super::pool_state::PoolNeeds;
 use super::{Evacuation, Item, Placement};
 use crate::config::WriteCache;
 use crate::ftl::map::Table;
-use crate::observe::{CopyRefused, ModeSet, RegionId, StreamId, StreamUse, SuperblockUse};
+use crate::observe::{CopyRefused, ModeSet, RegionId, StreamId, SuperblockUse};
 use crate::policy::cell_mode::{CellModes, PoolSize, PoolState, PoolWrite, WritePool};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
-/// The pool of a drive, as it is and as it is to be.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PoolOfWrites {
-    rule: Option<WritePool>,
-    /// Streams that the host writes to in the pool, and that promoted pages go to.
-    written: Option<StreamId>,
-    promoted: Option<StreamId>,
-    /// What it is to have, and what it may have at most.
-    size: PoolSize,
-    most: u32,
-    /// Superblocks that promoted pages were copied to, and the mean wear of superblocks, when these were last looked at.
-    in_promoted: u32,
-    mean_pe: u32,
-    /// Its ready queue fell below its range and has not reached the end of it yet.
-    refills: bool,
-    /// The host has rested for so long that the pool is emptied, and room is missing for that.
-    waits_at_rest: bool,
-    is_at_rest: bool,
-    /// When the host sent its last command.
-    host_at: Ns,
-}
-
 /// How many times as long a superblock of the host may be taken to last because a pool takes writes.
 const MOST_STRETCH: u64 = 64;
-
-/// What the pool needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PoolNeeds {
-    Nothing,
-    /// One superblock more.
-    Superblock,
-    /// A free superblock fewer.
-    Fewer,
-    /// Its oldest superblock emptied.
-    Room,
-}
-
-impl PoolOfWrites {
-    /// For the streams of `place`, with the pool of the scheme if it has one.
-    pub(super) fn new(rule: Option<WritePool>, of: impl Fn(StreamUse) -> Option<StreamId>) -> Self {
-        let stream = |what: fn(CellMode) -> StreamUse| rule.and_then(|rule| of(what(rule.mode)));
-        PoolOfWrites {
-            rule,
-            written: stream(StreamUse::Written),
-            promoted: stream(StreamUse::Promoted),
-            ..PoolOfWrites::default()
-        }
-    }
-
-    /// Whether room has to be made at once, because the host rests and the pool is to be emptied.
-    #[inline]
-    pub(crate) fn waits_at_rest(&self) -> bool {
-        self.waits_at_rest
-    }
-
-    /// Whether there is one.
-    #[inline(always)]
-    pub(crate) fn is_on(&self) -> bool {
-        self.rule.is_some()
-    }
-
-    /// The host has sent a command.
-    #[inline]
-    pub(crate) fn host_asks(&mut self, now: Ns) {
-        self.host_at = now;
-        self.is_at_rest = false;
-        self.waits_at_rest = false;
-    }
-
-    /// A superblock of it is to be emptied, and `waits` for the host or for room. While the host rests, cleaning makes room at once.
-    pub(crate) fn waits(&mut self, waits: bool) {
-        self.waits_at_rest = waits && self.is_at_rest;
-    }
-
-    /// When it has to be looked at because the host has rested for long enough.
-    #[inline]
-    pub(crate) fn due(&self) -> Ns {
-        let idle = self.rule.and_then(|rule| rule.idle);
-        match idle.filter(|_| !self.is_at_rest) {
-            Some(idle) => Ns(self.host_at.0.saturating_add(idle.0)),
-            None => Ns::MAX,
-        }
-    }
-
-    /// The host may have rested for long enough at `now`.
-    pub(crate) fn look_at_host(&mut self, now: Ns) {
-        self.is_at_rest = now >= self.due() || self.is_at_rest;
-    }
-
-    /// Superblocks that it may have before garbage collection takes some: a few more than it is to have, so that it does not change with
-    /// each look.
-    fn limit(&self) -> u32 {
-        let size = self.size.written + self.size.promoted;
-        self.most.min(size + size / 8 + 1)
-    }
-}
 
 /// **Writes.**
 impl Placement {
