@@ -103,6 +103,7 @@ fn swarm(seed: u64) -> Swarm {
     let (mut has_parity, mut whole_die, mut changes_modes) = (false, false, false);
     let mut own_streams = 0;
     let mut has_areas = false;
+    let mut pool_streams = 0;
     for axis in AXES.iter().filter(|axis| axis.name != "stream") {
         let (scheme, words) = drawn(axis, seed);
         has_parity |= scheme.requires(Need::StripeParity);
@@ -111,6 +112,7 @@ fn swarm(seed: u64) -> Swarm {
         if axis.name == "cell_mode" && scheme.requires(Need::CellModes) {
             // Small drives, few reads.
             let own: &[&str] = match scheme.requires(Need::Heat) {
+                _ if scheme.requires(Need::SlcAlone) => &[],
                 true => &[
                     "warm=1 reads",
                     "hot=2 reads",
@@ -120,10 +122,31 @@ fn swarm(seed: u64) -> Swarm {
                 ],
                 false => &["lost=100 permille"],
             };
-            let own = own
-                .iter()
-                .chain(&["keep=0 permille", "reclaim_period=300 reads"]);
+            let also: &[&str] = match scheme.name {
+                // A page in SLC mode costs less than one in the drive's own.
+                "hybrid-pools" => &[
+                    "keep=0 permille",
+                    "wear_weight=0 permille",
+                    "level=2 P/E",
+                    "warm=1 reads",
+                    "hot=2 reads",
+                ],
+                "slc-cache" => &["keep=0 permille", "idle=5 ms"],
+                _ => &["keep=0 permille", "reclaim_period=300 reads"],
+            };
+            let own = own.iter().chain(also);
             set.extend(own.map(|value| format!("cell_mode.{value}")));
+            let is_none = |word: &String| word.ends_with("promote=none");
+            pool_streams = match scheme.requires(Need::SlcAlone) {
+                false => 0,
+                true if scheme.params.iter().any(|p| p.key == "promote")
+                    && !words.iter().any(is_none) =>
+                {
+                    set.push("heat.enabled=true".into());
+                    2
+                }
+                true => 1,
+            };
         }
         own_streams += scheme.own_streams() as u64;
         if axis.name == "area" && scheme.own_streams() > 0 {
@@ -159,7 +182,11 @@ fn swarm(seed: u64) -> Swarm {
         true => CellMode::Qlc,
         false => one(s.at(4), &[CellMode::Slc, CellMode::Tlc, CellMode::Qlc]),
     };
-    let in_modes = 2 * u64::from(changes_modes);
+    // Those of a pool that the host writes to count whole.
+    let in_modes = match pool_streams {
+        0 => 2 * u64::from(changes_modes),
+        streams => 2 * streams,
+    };
     if !changes_modes {
         // Two of the triggers of `refresh` are for drives of QLC whose superblocks change their mode.
         set.retain(|word| !word.starts_with("refresh.trigger="));
