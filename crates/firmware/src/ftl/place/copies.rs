@@ -43,7 +43,7 @@ impl Placement {
             if self.open(now, stream, shared) {
                 taken = self.streams.allocate(stream, wish);
             } else if let StreamUse::Promoted(mode) = what {
-                // The pool that the host writes to looks after itself.
+                // Pages that the host writes ask for none: their pool grows on its own account.
                 self.relocation.wanted.add(mode);
             }
         }

@@ -1,7 +1,8 @@
 //! The pool of another cell mode that the host writes to, if the scheme of axis `cell_mode` has one.
 //!
-//! The host never waits for the pool: a page for which it has no slot goes where it would go without the pool. So the pool takes part in
-//! neither the reserve nor the pace of the host's own superblocks, and its own room is made as far as the host leaves time.
+//! The host waits while the write buffer of the pool is full, as it does for its own. The host never waits for a superblock of the pool: without
+//! one a page goes where it would go without the pool. So the reserve and the pace of the host's own superblocks do not depend on the pool, and
+//! room in the pool is made as far as the host leaves time.
 //!
 //! Superblocks of the pool stay in it. The pool is emptied for its own sake, the oldest superblock first, and what is still valid there
 //! leaves for the drive's own mode. Garbage collection finds none of them, unless the pool is too large: then its oldest superblocks are
@@ -167,16 +168,17 @@ impl Placement {
         }
     }
 
+    /// Superblocks that are free in the pool.
+    fn free_in_pool(&self, rule: &WritePool) -> u32 {
+        let pool = self.space.pools.of_mode(rule.mode);
+        pool.map_or(0, |pool| pool.free)
+    }
+
     /// Superblocks that are free in the pool, or are being erased into it.
     fn ready_in_pool(&self, rule: &WritePool, shared: &Shared) -> u32 {
-        let free = self
-            .space
-            .pools
-            .of_mode(rule.mode)
-            .map_or(0, |pool| pool.free);
         let erasing = self.space.erases.blocks();
         let erasing = erasing.filter(|block| shared.blocks.info(*block).mode == rule.mode);
-        free + erasing.count() as u32
+        self.free_in_pool(rule) + erasing.count() as u32
     }
 
     /// Whether promoted pages may open one more superblock of the pool.
@@ -208,11 +210,7 @@ impl Placement {
         let Some(rule) = self.pool.rule else {
             return PoolNeeds::Nothing;
         };
-        let free = self
-            .space
-            .pools
-            .of_mode(rule.mode)
-            .map_or(0, |pool| pool.free);
+        let free = self.free_in_pool(&rule);
         let ready = self.ready_in_pool(&rule, shared);
         let (low, high) = rule.ready;
         self.pool.refills = ready < low || self.pool.refills && ready < high;
@@ -238,13 +236,8 @@ impl Placement {
         let Some(rule) = self.pool.rule else {
             return false;
         };
-        let free = self
-            .space
-            .pools
-            .of_mode(rule.mode)
-            .map_or(0, |pool| pool.free);
         self.pool.is_at_rest
-            || free < rule.ready.1
+            || self.free_in_pool(&rule) < rule.ready.1
             || self.pool_is_too_large(0)
             || self.relocation.host_waits.has(Wait::Superblock)
     }
@@ -314,8 +307,7 @@ impl Placement {
         was_in_pool: bool,
         shared: &Shared,
     ) -> CellMode {
-        let others = self.space.in_write_pool() - u32::from(was_in_pool);
-        let has_place = others < self.pool.size.written + self.pool.size.promoted;
+        let has_place = self.pool_has_place_for_one_more(was_in_pool);
         match has_place && !(was_in_pool && self.is_worn(current.block, shared)) {
             true => current.mode,
             false => shared.config.mode,

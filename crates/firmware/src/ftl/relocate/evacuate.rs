@@ -149,7 +149,6 @@ impl Relocate {
         shared.counters.superblocks_refreshed += u64::from(current.owner == Owner::Refresh);
         let for_room = current.owner == Owner::MakeRoom;
         shared.counters.superblocks_emptied_for_room += u64::from(for_room);
-
         let mode = match current.owner {
             // One that reads have disturbed has left hot pages behind, for which their stream may want another one.
             Owner::Gc | Owner::Refresh => self.mode_for_stream(block, current.mode, place, shared),
@@ -307,9 +306,9 @@ impl Relocate {
             if slots != 0 {
                 let pays = store.place.shares_headroom(&store.shared);
                 self.start_move(now, current.owner, at, slots, false, lower, ports);
-                // The moves until the host has its next superblock are those of this one too.
-                // Moves for a pool count too. If they did not, the host would wait for others as well: under Zipf's law its longest write
-                // took 653 ms in place of 123.
+                // The moves until the host has its next superblock are those of this one too, and so are moves out of a pool. Where
+                // those did not count, the longest of 600,000 writes took 653 ms in place of 123 (Zipf 1.1, 410 superblocks, 80 % used,
+                // one seed).
                 if matches!(current.owner, Owner::Gc | Owner::Wear | Owner::Refresh) || pays {
                     lower.store.place.relocation.pace.spend(slots.count_ones());
                 }

@@ -53,7 +53,7 @@ impl Relocate {
                 return;
             }
             if !place.fits(info.valid_slots, shared) {
-                // Cleaning comes first.
+                // There is no headroom for what is still valid: cleaning makes some first.
                 lower.store.place.relocation.destaging = None;
                 lower.store.shared.blocks.info_mut(current.block).evacuating = false;
                 return;
@@ -180,7 +180,8 @@ impl Relocate {
     }
 }
 
-/// The superblock of `current` holds no more data: it is erased into the pool, or into the drive's own mode if that is large enough.
+/// The superblock of `current` holds no more data. It is erased into the mode of the pool, or into the drive's own mode if the pool is
+/// large enough without it.
 fn emptied_for_pool<M: Arena>(
     now: Ns,
     current: &Evacuation,

@@ -205,7 +205,7 @@ impl CellModes for HybridPools {
             all: state.all,
         };
         let written = match sizing::best(&self.lives, &bounds, self.cost) {
-            // Nothing is known yet: everything is let in, unless a page costs more there.
+            // Nothing is known yet: the pool is as large as it may be, unless a page costs more there.
             None => match self.cost.0 < 1000 {
                 true => most,
                 false => least,

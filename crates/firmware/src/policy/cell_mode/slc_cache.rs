@@ -1,8 +1,8 @@
 //! `slc-cache`: every write goes to a cache in SLC mode and is moved to the drive's own mode later: the comparator of direct placement.
 //!
-//! As consumer drives do. The cache has a fixed part, and a dynamic one as far as the host has not written the capacity yet. While the host rests the oldest superblock
-//! is emptied, one after another. When the cache is full, writes go straight to the drive's own mode, and the cache is emptied as far as the
-//! host leaves time.
+//! Consumer drives do so. The cache has a fixed part, and a dynamic part that is as large as what the host has not written of the capacity
+//! leaves room for. While the host rests the cache is emptied, the oldest superblock first. When the cache is full, writes go straight to
+//! the drive's own mode, and the cache is emptied as far as the host leaves time.
 
 use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 use firstread_core::{CellMode, Ns};
