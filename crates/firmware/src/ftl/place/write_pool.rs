@@ -31,6 +31,9 @@ use crate::policy::cell_mode::{CellModes, PoolSize, PoolState, PoolWrite, WriteP
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
+/// A pool grows while the drive's own mode has room for one part of so many more than it holds.
+const ROOM: u64 = 8;
+
 /// How many times as long a superblock of the host may be taken to last because a pool takes writes.
 const MOST_STRETCH: u64 = 64;
 
@@ -107,6 +110,7 @@ impl Placement {
         let usable = usable.iter().map(|(_, info)| info);
         let usable = usable.filter(|info| info.usage != SuperblockUse::Bad);
         let (mut superblocks, mut valid, mut in_promoted) = (0u64, 0, 0);
+        let mut own_valid = 0;
         let mut pe_cycles = 0;
         let in_use: u64 = shared
             .blocks
@@ -117,6 +121,9 @@ impl Placement {
             superblocks += 1;
             valid += u64::from(info.valid_slots);
             pe_cycles += u64::from(info.pe_cycles);
+            if info.mode == shared.config.mode {
+                own_valid += u64::from(info.valid_slots);
+            }
             in_promoted += u32::from(info.stream.is_some() && info.stream == self.pool.promoted);
         }
         let reserve =
@@ -132,12 +139,17 @@ impl Placement {
             all,
             unwritten: self.space.capacity_slots.saturating_sub(in_use),
             superblocks: superblocks as u32,
+            open: self.streams.of_own_mode() as u32,
         };
         let size = self.cell_mode.resize(&state);
         self.pool.size = PoolSize {
             written: size.written.min(most),
             promoted: size.promoted.min(most - size.written.min(most)),
+            keeps: size.keeps,
         };
+        // What lies in the drive's own mode now has room there as the pool grows.
+        let own_valid = own_valid + own_valid / ROOM;
+        self.pool.grows_to = (all.saturating_sub(own_valid) / own_slots.max(1)) as u32;
         self.pool.in_promoted = in_promoted;
         self.pool.mean_pe = (pe_cycles / superblocks.max(1)) as u32;
         self.pool.most = most;
@@ -181,9 +193,16 @@ impl Placement {
         self.free_in_pool(rule) + erasing.count() as u32
     }
 
-    /// Whether promoted pages may open one more superblock of the pool.
+    /// Whether promoted pages, or pages that stay in the pool, may open one more superblock of it.
     pub(super) fn promoted_may_open(&self, mode: CellMode) -> bool {
-        self.pool_mode() != Some(mode) || self.pool.in_promoted < self.pool.size.promoted
+        let size = &self.pool.size;
+        self.pool_mode() != Some(mode) || size.keeps || self.pool.in_promoted < size.promoted
+    }
+
+    /// Whether what is still valid in a superblock of the pool that is emptied for room stays in the pool. A pool that is to shrink keeps
+    /// nothing.
+    pub(crate) fn pool_keeps(&self) -> bool {
+        self.pool.size.keeps && !self.pool_is_larger()
     }
 
     /// `stream` has opened a superblock.
@@ -198,7 +217,7 @@ impl Placement {
         Some(
             !self.space.read_only
                 && self.space.holds_capacity()
-                && self.space.in_write_pool() < size,
+                && self.space.in_write_pool() < size.min(self.pool.grows_to),
         )
     }
 }
@@ -212,7 +231,9 @@ impl Placement {
         };
         let free = self.free_in_pool(&rule);
         let ready = self.ready_in_pool(&rule, shared);
-        let (low, high) = rule.ready;
+        // Pages that stay take superblocks of the pool too.
+        let kept = u32::from(self.pool.size.keeps);
+        let (low, high) = (rule.ready.0 + kept, rule.ready.1 + kept);
         self.pool.refills = ready < low || self.pool.refills && ready < high;
         let is_larger = self.pool_is_larger();
         let is_missing = free > 0
@@ -286,12 +307,24 @@ impl Placement {
         shared: &Shared,
     ) -> Option<SuperblockId> {
         let rule = self.pool.rule?;
-        let promoted_first = self.pool.in_promoted > self.pool.size.promoted;
+        let size = &self.pool.size;
+        let promoted_first = !size.keeps && self.pool.in_promoted > size.promoted;
         let blocks = shared.blocks.in_region(RegionId::MAIN);
         let at_rest = blocks.iter().filter(|(block, info)| {
             let is_in = info.mode == rule.mode && info.usage == SuperblockUse::Full;
             is_in && !info.failed && outlook.is_at_rest(*block, info)
         });
+        if size.keeps {
+            // What stays lies with its like: the superblock that gives most room for what is moved, and the older one of two that give alike.
+            let now = self.space.opened();
+            let best = at_rest.max_by_key(|(_, info)| {
+                let slots = u64::from(shared.slots_of(info.mode));
+                let valid = u64::from(info.valid_slots);
+                let age = u64::from(now.wrapping_sub(info.opened)).max(1);
+                (slots - valid.min(slots)) * age * 1024 / (slots + valid)
+            });
+            return best.map(|(block, _)| block);
+        }
         let oldest = at_rest.min_by_key(|(_, info)| {
             let is_promoted = info.stream.is_some() && info.stream == self.pool.promoted;
             (promoted_first && !is_promoted, info.opened)
