@@ -304,4 +304,105 @@ mod tests {
         let small = sized(used, hot, 95, 200, Some(3));
         assert!(small.superblocks <= 3, "{small:?}");
     }
+
+    /// The sample of a load that writes each of `used` pages as often as any other.
+    fn even(used: u64) -> Lifetimes {
+        let mut lives = Lifetimes::new(BLOCKS * 4 * SLOTS, SLOTS / 8, 1);
+        let mut last = alloc::vec![None; used as usize];
+        let s = Stream::new(5).named("load");
+        for now in 0..used * 12 {
+            let lpn = s.at(now).below(used);
+            let life = last[lpn as usize].map(|then| now - then);
+            lives.has_written(Lpn(lpn), life, now);
+            last[lpn as usize] = Some(now);
+        }
+        lives
+    }
+
+    fn room_for(used: u64) -> Bounds {
+        let all = BLOCKS * 4 * SLOTS;
+        let most = all.saturating_sub(used * 103 / 100 + 4 * 4 * SLOTS) / (3 * SLOTS);
+        Bounds {
+            least: 0,
+            most: most.min(BLOCKS) as u32,
+            slots: SLOTS,
+            own_slots: 4 * SLOTS,
+            valid: used,
+            all,
+            open: 1,
+            may_keep: true,
+        }
+    }
+
+    /// Pages stay in a pool that has room for all of them, if a page costs little there. They leave one that has not, and one of a mode
+    /// in which moving on costs as much as leaving.
+    #[test]
+    fn model_pages_stay_where_all_have_room() {
+        let all = BLOCKS * 4 * SLOTS;
+        let sized = |share, cost| {
+            let used = all * share / 100;
+            best(&even(used), &room_for(used), SlotCost(cost), None).unwrap()
+        };
+        let few = sized(16, 60);
+        assert!(few.keeps && few.cost < 200, "{few:?}");
+        assert!(
+            u64::from(few.superblocks) * SLOTS > all * 16 / 100,
+            "{few:?}"
+        );
+        let many = sized(40, 60);
+        assert!(!many.keeps, "{many:?}");
+        let dear = sized(16, 950);
+        assert!(!dear.keeps, "{dear:?}");
+        let used = all * 16 / 100;
+        let may_not = Bounds {
+            may_keep: false,
+            ..room_for(used)
+        };
+        let leaves = best(&even(used), &may_not, SlotCost(60), None).unwrap();
+        assert!(
+            !leaves.keeps && leaves.cost > few.cost,
+            "{leaves:?} {few:?}"
+        );
+    }
+
+    /// Superblocks that streams fill are no room for the drive's own mode.
+    #[test]
+    fn formula_open_superblocks_make_what_is_left_dearer() {
+        let used = BLOCKS * 4 * SLOTS / 2;
+        let at = |open| {
+            let bounds = Bounds {
+                open,
+                ..room_for(used)
+            };
+            write_amplification(&bounds, u64::from(bounds.most) / 2, 0)
+        };
+        assert!(at(0) > MILLI && at(16) > at(0), "{} {}", at(0), at(16));
+    }
+
+    /// A size stays until another one is better by a twentieth, and no longer.
+    #[test]
+    fn formula_a_size_stays_until_another_one_is_clearly_better() {
+        let used = BLOCKS * 4 * SLOTS * 16 / 100;
+        let (lives, bounds, cost) = (even(used), room_for(used), SlotCost(60));
+        let found = best(&lives, &bounds, cost, None).unwrap();
+        let near = Size {
+            superblocks: found.superblocks - 2,
+            ..found
+        };
+        let stays = best(&lives, &bounds, cost, Some(near)).unwrap();
+        assert_eq!(stays.superblocks, near.superblocks);
+        let far = Size {
+            superblocks: 3,
+            keeps: false,
+            ..found
+        };
+        let changes = best(&lives, &bounds, cost, Some(far)).unwrap();
+        assert_eq!(
+            (changes.superblocks, changes.keeps),
+            (found.superblocks, true)
+        );
+        // What is no longer possible does not stay.
+        let small = Bounds { most: 5, ..bounds };
+        assert!(best(&lives, &small, cost, Some(near)).unwrap().superblocks <= 5);
+    }
 }
