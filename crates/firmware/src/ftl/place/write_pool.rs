@@ -4,8 +4,8 @@
 //! one a page goes where it would go without the pool. So the reserve and the pace of the host's own superblocks do not depend on the pool, and
 //! room in the pool is made as far as the host leaves time.
 //!
-//! Superblocks of the pool stay in it. The pool is emptied for its own sake, the oldest superblock first, and what is still valid there
-//! leaves for the drive's own mode. Garbage collection finds none of them, unless the pool is too large: then its oldest superblocks are
+//! Superblocks of the pool stay in it. The pool is emptied for its own sake, and what is still valid in a superblock leaves for the drive's own
+//! mode, or stays in the pool, as the scheme says. Garbage collection finds none of them, unless the pool is too large: then its oldest superblocks are
 //! the victims, and they go back to the drive's own mode.
 //!
 //! # How large it may be
@@ -205,6 +205,13 @@ impl Placement {
         self.pool.size.keeps && !self.pool_is_larger()
     }
 
+    /// The same for superblock `block`. What is nearly all valid leaves, or the pool would be moved round and round without gaining room.
+    pub(crate) fn pool_keeps_from(&self, block: SuperblockId, shared: &Shared) -> bool {
+        let info = shared.blocks.info(block);
+        let slots = shared.slots_of(info.mode);
+        self.pool_keeps() && info.valid_slots <= slots - slots / ROOM as u32
+    }
+
     /// `stream` has opened a superblock.
     pub(super) fn pool_has_opened(&mut self, stream: StreamId) {
         self.pool.in_promoted += u32::from(Some(stream) == self.pool.promoted);
@@ -300,8 +307,9 @@ impl Placement {
     }
 
     /// The superblock of the pool that is emptied next after all that `outlook` tells: the oldest one, and the oldest of promoted pages
-    /// first while these have more than is left for them.
-    pub(crate) fn oldest_of_pool(
+    /// first while these have more than is left for them. Where pages stay in the pool, it is the one that gives most room for what is
+    /// moved, weighted by its age as in `cost-benefit`.
+    pub(crate) fn next_of_pool(
         &self,
         outlook: Outlook<'_>,
         shared: &Shared,
@@ -315,7 +323,6 @@ impl Placement {
             is_in && !info.failed && outlook.is_at_rest(*block, info)
         });
         if size.keeps {
-            // What stays lies with its like: the superblock that gives most room for what is moved, and the older one of two that give alike.
             let now = self.space.opened();
             let best = at_rest.max_by_key(|(_, info)| {
                 let slots = u64::from(shared.slots_of(info.mode));

@@ -6,8 +6,9 @@
 //! ```text
 //! place     a page goes to SLC mode if its last version lived no longer than a limit, and if a superblock there is open or free
 //! resize    the pool is the smaller of what the writes are worth (`sizing`) and of what the data in use leave (US 12,366,984)
-//! refill    when its ready queue falls below its range, the pool grows, or its oldest superblock is emptied into the drive's own mode
-//!           (US 11,182,089, 12,093,171)
+//! refill    when its ready queue falls below its range, the pool grows, or a superblock of it is emptied (US 11,182,089)
+//! keep      what is still valid there leaves for the drive's own mode (US 12,093,171: cold regions), or stays in the pool where there is room for
+//!           all that is let in, whichever costs less
 //! shrink    a pool that is too large is what garbage collection cleans first, and what is emptied goes back to the drive's own mode
 //! promote   pages that are read often are copied into the room that writes leave (hotness, or RARO's rule)
 //! ```
