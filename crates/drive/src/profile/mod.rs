@@ -144,7 +144,7 @@ pub const CHIPS: &[(&str, &str)] = shipped!("chips":
 /// Shipped drives: name and text.
 pub const DRIVES: &[(&str, &str)] = shipped!("drives":
     "dc-qlc-15t" "ct-qlc-recommended" "ct-qlc-as-printed" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "dwr-256g" "raro-femu" "ibm-qlc"
-    "ibm-qlc-paca" "bench-512g" "bench-4g");
+    "ibm-qlc-paca" "ibm-fcm2" "bench-512g" "bench-4g");
 
 /// Earlier names of shipped drives, and their names today. `ct-qlc` is also a scheme and a study.
 const EARLIER: [(&str, &str); 1] = [("ct-qlc", "dc-qlc-15t")];

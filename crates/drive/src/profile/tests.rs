@@ -260,7 +260,7 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_baselines()
         "cost-benefit",
         "read-count",
     ];
-    // A threshold code gains nothing from soft senses.
+    // A threshold code gains nothing from soft senses, and FlashCore modules decode hard decisions alone.
     const HARD_DECISIONS: [&str; 5] = [
         "program-erase",
         "static",
@@ -276,7 +276,7 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_baselines()
         let expected = match *name {
             "dc-qlc-15t" | "ct-qlc-recommended" | "ct-qlc-as-printed" => PRODUCT,
             "fg-qlc" | "ibm-qlc" | "ibm-qlc-paca" | "a-tlc" | "s-tlc" => PRODUCT,
-            "tlc-48l" => HARD_DECISIONS,
+            "tlc-48l" | "ibm-fcm2" => HARD_DECISIONS,
             "raro-femu" => EMULATOR,
             "dwr-256g" => SIMULATOR,
             "bench-512g" | "bench-4g" => BASELINES,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use firstread_core::{CellMode, FlashKind, HostOp, Ns, OpClass, SuperblockId, Tag};
 use firstread_drive::port_log::PortCallKind;
-use firstread_drive::{Drive, DriveState, Host, RunStats};
+use firstread_drive::{Drive, DriveState, Host, Precondition, RunStats};
 use firstread_firmware::ftl::Busy;
 use firstread_firmware::log::What;
 use firstread_firmware::observe::{SuperblockInfo, SuperblockUse};
-use firstread_testkit::{drive, profile};
+use firstread_testkit::{drive, profile, try_run};
 use firstread_workload::TraceRecord;
 
 const KIB: u64 = 1 << 10;
@@ -279,4 +279,64 @@ fn model_a_drive_without_levels_for_a_mode_refuses_it() {
         .unwrap();
     assert_eq!(drive.ask_mode(block, CellMode::Tlc), Err(Busy::NoLevels));
     assert_eq!(drive.ask_mode(block, CellMode::Qlc), Ok(()));
+}
+
+/// A drive of which a fifth is used holds nearly all of its data in SLC mode, and what lies there stays when its superblock is emptied for room: next
+/// to nothing is programmed in QLC mode. At half of it used the pool has no room for all, and what outlives a turn goes to QLC mode.
+#[test]
+fn model_what_fits_into_the_pool_stays_there() {
+    let shares = |capacity: &str, slots: u64| {
+        let capacity = format!("capacity={capacity}");
+        let set = [
+            "cells=ideal",
+            "chip.failures.grown_bad=0 %",
+            "chip.failures.factory_bad=0 %",
+            "chip.array.layers=2",
+            "chip.modes.slc.cycle_damage=0.015x",
+            "geometry.channels=2",
+            "geometry.chips_per_channel=1",
+            "geometry.dies_per_chip=1",
+            "geometry.planes=1",
+            "geometry.blocks_per_plane=160",
+            "firmware.cell_modes=all",
+            "schemes.cell_mode=hybrid-pools",
+            "schemes.read_recovery=none",
+            &capacity,
+        ];
+        let state = DriveState {
+            precondition: Precondition::Random,
+            ..DriveState::default()
+        };
+        let mut drive = drive(profile("ibm-qlc", &set), &state, 1);
+        let job = |n: u64| {
+            format!(
+                "[w]\nrw=randwrite\nbs=4k\nnorandommap\niodepth=64\nrate_process=poisson\nrate_iops=1000\nio_size={}k\n",
+                4 * n
+            )
+        };
+        try_run(&mut drive, &job(14 * slots), 1, None).expect("a run");
+        let stats = try_run(&mut drive, &job(4 * slots), 2, None).expect("a run");
+        assert_eq!(drive.audit(), Ok(()));
+        let (slc, qlc) = (CellMode::Slc as usize, CellMode::Qlc as usize);
+        let valid = |mode| -> u64 {
+            let blocks = drive.blocks().iter();
+            let of_mode = blocks.filter(|(_, info)| info.mode as usize == mode);
+            of_mode.map(|(_, info)| u64::from(info.valid_slots)).sum()
+        };
+        let programmed = &stats.counters.slots_programmed_by_mode;
+        let written = stats.counters.host_slots_written as f64;
+        let of_data = valid(slc) as f64 / (valid(slc) + valid(qlc)) as f64;
+        (
+            of_data,
+            programmed[qlc] as f64 / written,
+            programmed[slc] as f64 / written,
+        )
+    };
+    let fifth = shares("52 MiB", 13_312);
+    assert!(
+        fifth.0 > 0.98 && fifth.1 < 0.02 && fifth.2 > 1.2,
+        "a fifth: share of data in SLC mode, programs in QLC and in SLC mode {fifth:?}"
+    );
+    let half = shares("128 MiB", 32_768);
+    assert!(half.0 < 0.5 && half.1 > 0.3, "a half: {half:?}");
 }

@@ -42,7 +42,9 @@ impl Placement {
             }
             if self.open(now, stream, shared) {
                 taken = self.streams.allocate(stream, wish);
-            } else if let StreamUse::Promoted(mode) = what {
+            } else if let StreamUse::Promoted(mode) = what
+                && !self.pool_keeps()
+            {
                 // Pages that the host writes ask for none: their pool grows on its own account.
                 self.relocation.wanted.add(mode);
             }

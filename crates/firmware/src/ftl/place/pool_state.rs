@@ -15,6 +15,8 @@ pub(crate) struct PoolOfWrites {
     /// What it is to have, and what it may have at most.
     pub(super) size: PoolSize,
     pub(super) most: u32,
+    /// Superblocks up to which it grows, as long as so much lies in the drive's own mode.
+    pub(super) grows_to: u32,
     /// Superblocks that promoted pages were copied to, and the mean wear of superblocks, when these were last looked at.
     pub(super) in_promoted: u32,
     pub(super) mean_pe: u32,

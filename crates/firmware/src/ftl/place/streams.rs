@@ -523,6 +523,12 @@ impl Streams {
         of_host.map(|(id, _)| id)
     }
 
+    /// Number of streams that fill superblocks in the drive's own mode.
+    pub(crate) fn of_own_mode(&self) -> usize {
+        let rows = self.plan.rows();
+        rows.filter(|(_, row)| row.mode().is_none()).count()
+    }
+
     /// The streams that moves write to: their superblocks are the headroom, with the free ones.
     #[inline]
     pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> {

@@ -123,9 +123,13 @@ impl Placement {
                 None,
             ],
             Why::Moved { owner, stays } => [
-                // A superblock that is emptied because of its reads is not urgent, and its pages are read most.
+                // A superblock that is emptied because of its reads is not urgent, and its pages are read most. One that is emptied for
+                // room in the pool of the host's writes is not urgent either.
                 stays.and_then(|mode| {
-                    let if_full = if owner == Owner::Refresh { Wait } else { Next };
+                    let if_full = match owner {
+                        Owner::Refresh | Owner::Destage => Wait,
+                        _ => Next,
+                    };
                     of(StreamUse::Promoted(mode), if_full, Next)
                 }),
                 self.entry_of_move(owner, item, shared)

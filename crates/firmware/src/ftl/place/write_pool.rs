@@ -4,8 +4,8 @@
 //! one a page goes where it would go without the pool. So the reserve and the pace of the host's own superblocks do not depend on the pool, and
 //! room in the pool is made as far as the host leaves time.
 //!
-//! Superblocks of the pool stay in it. The pool is emptied for its own sake, the oldest superblock first, and what is still valid there
-//! leaves for the drive's own mode. Garbage collection finds none of them, unless the pool is too large: then its oldest superblocks are
+//! Superblocks of the pool stay in it. The pool is emptied for its own sake, and what is still valid in a superblock leaves for the drive's own
+//! mode, or stays in the pool, as the scheme says. Garbage collection finds none of them, unless the pool is too large: then its oldest superblocks are
 //! the victims, and they go back to the drive's own mode.
 //!
 //! # How large it may be
@@ -30,6 +30,9 @@ use crate::observe::{CopyRefused, ModeSet, RegionId, StreamId, SuperblockUse};
 use crate::policy::cell_mode::{CellModes, PoolSize, PoolState, PoolWrite, WritePool};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
+
+/// A pool grows while the drive's own mode has room for one part of so many more than it holds.
+const ROOM: u64 = 8;
 
 /// How many times as long a superblock of the host may be taken to last because a pool takes writes.
 const MOST_STRETCH: u64 = 64;
@@ -107,6 +110,7 @@ impl Placement {
         let usable = usable.iter().map(|(_, info)| info);
         let usable = usable.filter(|info| info.usage != SuperblockUse::Bad);
         let (mut superblocks, mut valid, mut in_promoted) = (0u64, 0, 0);
+        let mut own_valid = 0;
         let mut pe_cycles = 0;
         let in_use: u64 = shared
             .blocks
@@ -117,6 +121,9 @@ impl Placement {
             superblocks += 1;
             valid += u64::from(info.valid_slots);
             pe_cycles += u64::from(info.pe_cycles);
+            if info.mode == shared.config.mode {
+                own_valid += u64::from(info.valid_slots);
+            }
             in_promoted += u32::from(info.stream.is_some() && info.stream == self.pool.promoted);
         }
         let reserve =
@@ -132,12 +139,17 @@ impl Placement {
             all,
             unwritten: self.space.capacity_slots.saturating_sub(in_use),
             superblocks: superblocks as u32,
+            open: self.streams.of_own_mode() as u32,
         };
         let size = self.cell_mode.resize(&state);
         self.pool.size = PoolSize {
             written: size.written.min(most),
             promoted: size.promoted.min(most - size.written.min(most)),
+            keeps: size.keeps,
         };
+        // What lies in the drive's own mode now has room there as the pool grows.
+        let own_valid = own_valid + own_valid / ROOM;
+        self.pool.grows_to = (all.saturating_sub(own_valid) / own_slots.max(1)) as u32;
         self.pool.in_promoted = in_promoted;
         self.pool.mean_pe = (pe_cycles / superblocks.max(1)) as u32;
         self.pool.most = most;
@@ -181,9 +193,23 @@ impl Placement {
         self.free_in_pool(rule) + erasing.count() as u32
     }
 
-    /// Whether promoted pages may open one more superblock of the pool.
+    /// Whether promoted pages, or pages that stay in the pool, may open one more superblock of it.
     pub(super) fn promoted_may_open(&self, mode: CellMode) -> bool {
-        self.pool_mode() != Some(mode) || self.pool.in_promoted < self.pool.size.promoted
+        let size = &self.pool.size;
+        self.pool_mode() != Some(mode) || size.keeps || self.pool.in_promoted < size.promoted
+    }
+
+    /// Whether what is still valid in a superblock of the pool that is emptied for room stays in the pool. A pool that is to shrink keeps
+    /// nothing.
+    pub(crate) fn pool_keeps(&self) -> bool {
+        self.pool.size.keeps && !self.pool_is_larger()
+    }
+
+    /// The same for superblock `block`. What is nearly all valid leaves, or the pool would be moved round and round without gaining room.
+    pub(crate) fn pool_keeps_from(&self, block: SuperblockId, shared: &Shared) -> bool {
+        let info = shared.blocks.info(block);
+        let slots = shared.slots_of(info.mode);
+        self.pool_keeps() && info.valid_slots <= slots - slots / ROOM as u32
     }
 
     /// `stream` has opened a superblock.
@@ -198,7 +224,7 @@ impl Placement {
         Some(
             !self.space.read_only
                 && self.space.holds_capacity()
-                && self.space.in_write_pool() < size,
+                && self.space.in_write_pool() < size.min(self.pool.grows_to),
         )
     }
 }
@@ -212,7 +238,9 @@ impl Placement {
         };
         let free = self.free_in_pool(&rule);
         let ready = self.ready_in_pool(&rule, shared);
-        let (low, high) = rule.ready;
+        // Pages that stay take superblocks of the pool too.
+        let kept = u32::from(self.pool.size.keeps);
+        let (low, high) = (rule.ready.0 + kept, rule.ready.1 + kept);
         self.pool.refills = ready < low || self.pool.refills && ready < high;
         let is_larger = self.pool_is_larger();
         let is_missing = free > 0
@@ -279,19 +307,31 @@ impl Placement {
     }
 
     /// The superblock of the pool that is emptied next after all that `outlook` tells: the oldest one, and the oldest of promoted pages
-    /// first while these have more than is left for them.
-    pub(crate) fn oldest_of_pool(
+    /// first while these have more than is left for them. Where pages stay in the pool, it is the one that gives most room for what is
+    /// moved, weighted by its age as in `cost-benefit`.
+    pub(crate) fn next_of_pool(
         &self,
         outlook: Outlook<'_>,
         shared: &Shared,
     ) -> Option<SuperblockId> {
         let rule = self.pool.rule?;
-        let promoted_first = self.pool.in_promoted > self.pool.size.promoted;
+        let size = &self.pool.size;
+        let promoted_first = !size.keeps && self.pool.in_promoted > size.promoted;
         let blocks = shared.blocks.in_region(RegionId::MAIN);
         let at_rest = blocks.iter().filter(|(block, info)| {
             let is_in = info.mode == rule.mode && info.usage == SuperblockUse::Full;
             is_in && !info.failed && outlook.is_at_rest(*block, info)
         });
+        if size.keeps {
+            let now = self.space.opened();
+            let best = at_rest.max_by_key(|(_, info)| {
+                let slots = u64::from(shared.slots_of(info.mode));
+                let valid = u64::from(info.valid_slots);
+                let age = u64::from(now.wrapping_sub(info.opened)).max(1);
+                (slots - valid.min(slots)) * age * 1024 / (slots + valid)
+            });
+            return best.map(|(block, _)| block);
+        }
         let oldest = at_rest.min_by_key(|(_, info)| {
             let is_promoted = info.stream.is_some() && info.stream == self.pool.promoted;
             (promoted_first && !is_promoted, info.opened)

@@ -265,8 +265,7 @@ impl Relocate {
         let (heat, future) = (heat.of(lpn), future.of(lpn));
         let stays = match owner {
             Owner::Refresh => cell_mode.stays_refreshed(mode, heat, future),
-            // Room in a pool is made by what leaves it.
-            Owner::Destage => false,
+            Owner::Destage => store.place.pool_keeps_from(block, &store.shared),
             Owner::Gc if store.place.pool_is_too_large(0) => false,
             _ => cell_mode.stays(mode, heat, future),
         };

@@ -96,7 +96,7 @@ impl Relocate {
                 shared.update_index();
                 let now = Outlook::default();
                 // A superblock that is nearly all garbage is worth more than one more.
-                let oldest = place.oldest_of_pool(now, shared);
+                let oldest = place.next_of_pool(now, shared);
                 let nearly_empty = |block: &SuperblockId| {
                     let info = shared.blocks.info(*block);
                     NEARLY_EMPTY * info.valid_slots <= shared.slots_of(info.mode)
@@ -117,7 +117,7 @@ impl Relocate {
             }
             PoolNeeds::Fewer => self.for_pool = None,
             PoolNeeds::Room => {
-                let Some(block) = place.oldest_of_pool(Outlook::default(), shared) else {
+                let Some(block) = place.next_of_pool(Outlook::default(), shared) else {
                     return;
                 };
                 self.for_pool = Some(self.destage(block, mode, store));
@@ -176,7 +176,7 @@ impl Relocate {
         let taken = (outlook.emptied.iter().copied()).chain(current.map(|e| e.block));
         let taken = taken.filter(|block| is_in_pool(*block)).count() as u32;
         let takes = is_last_resort || store.place.pool_is_too_large(taken);
-        takes.then(|| store.place.oldest_of_pool(outlook, &store.shared))?
+        takes.then(|| store.place.next_of_pool(outlook, &store.shared))?
     }
 }
 

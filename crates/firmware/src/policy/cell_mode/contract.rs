@@ -95,6 +95,8 @@ pub struct PoolState {
     pub all: u64,
     /// Slots of the capacity that are not in use.
     pub unwritten: u64,
+    /// Superblocks in the drive's own mode that streams fill.
+    pub open: u32,
     /// Superblocks of the drive.
     pub superblocks: u32,
 }
@@ -106,6 +108,8 @@ pub struct PoolSize {
     pub written: u32,
     /// For pages that were promoted, at most.
     pub promoted: u32,
+    /// Whether what is still valid in a superblock that is emptied for room stays in the pool.
+    pub keeps: bool,
 }
 
 /// The trait of the axis.

@@ -6,8 +6,9 @@
 //! ```text
 //! place     a page goes to SLC mode if its last version lived no longer than a limit, and if a superblock there is open or free
 //! resize    the pool is the smaller of what the writes are worth (`sizing`) and of what the data in use leave (US 12,366,984)
-//! refill    when its ready queue falls below its range, the pool grows, or its oldest superblock is emptied into the drive's own mode
-//!           (US 11,182,089, 12,093,171)
+//! refill    when its ready queue falls below its range, the pool grows, or a superblock of it is emptied (US 11,182,089)
+//! keep      what is still valid there leaves for the drive's own mode (US 12,093,171: cold regions), or stays in the pool where there is room for
+//!           all that is let in, whichever costs less
 //! shrink    a pool that is too large is what garbage collection cleans first, and what is emptied goes back to the drive's own mode
 //! promote   pages that are read often are copied into the room that writes leave (hotness, or RARO's rule)
 //! ```
@@ -17,7 +18,8 @@ use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 
 use super::lifetimes::Lifetimes;
 use super::params::{
-    DEMAND, KEEP_OF_DATA, LEVEL, RATE, READY_HIGH, READY_LOW, SLC_AND_TLC, WRITTEN_SLC, limits,
+    DEMAND, KEEP_OF_DATA, KEPT_SLC, LEVEL, RATE, READY_HIGH, READY_LOW, SLC_AND_TLC, WRITTEN_SLC,
+    limits,
 };
 use super::sizing::{self, Bounds, Size, SlotCost};
 use super::stay::{STAY_SLC, Stay};
@@ -85,9 +87,6 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
-/// A size is nearly another one if it differs by less than one part of so many.
-const NEAR: u32 = 8;
-
 /// Which pages are promoted.
 #[derive(Clone, Debug)]
 enum Promote {
@@ -96,7 +95,7 @@ enum Promote {
     Raro(RaroRule),
 }
 
-static WRITTEN: [StreamRow; 1] = [WRITTEN_SLC];
+static WRITTEN_AND_KEPT: [StreamRow; 2] = [WRITTEN_SLC, KEPT_SLC];
 static WRITTEN_AND_PROMOTED: [StreamRow; 2] = [WRITTEN_SLC, SLC_AND_TLC[0]];
 
 /// The pool.
@@ -164,7 +163,7 @@ fn slot_cost(setup: &Setup, wear_permille: u64) -> SlotCost {
 impl CellModes for HybridPools {
     fn streams(&self) -> &'static [StreamRow] {
         match self.promote {
-            Promote::None => &WRITTEN,
+            Promote::None => &WRITTEN_AND_KEPT,
             _ => &WRITTEN_AND_PROMOTED,
         }
     }
@@ -203,8 +202,12 @@ impl CellModes for HybridPools {
             own_slots: state.own_slots,
             valid: state.valid,
             all: state.all,
+            open: u64::from(state.open),
+            may_keep: matches!(self.promote, Promote::None),
         };
-        let written = match sizing::best(&self.lives, &bounds, self.cost) {
+        let best = sizing::best(&self.lives, &bounds, self.cost, self.size);
+        let keeps = best.is_some_and(|size| size.keeps);
+        let written = match best {
             // Nothing is known yet: the pool is as large as it may be, unless a page costs more there.
             None => match self.cost.0 < 1000 {
                 true => most,
@@ -212,25 +215,19 @@ impl CellModes for HybridPools {
             },
             Some(size) => {
                 self.let_in = size.class.map_or(0, |class| class + 1);
-                // Each change erases superblocks, so a size that is nearly the last one stays.
-                let last = self.size.map_or(0, |last| last.superblocks);
-                let is_near = size.superblocks.abs_diff(last) <= last / NEAR;
-                let superblocks = match is_near && (least..=most).contains(&last) {
-                    true => last,
-                    false => size.superblocks,
-                };
-                self.size = Some(Size {
-                    superblocks,
-                    ..size
-                });
-                superblocks
+                self.size = Some(size);
+                size.superblocks
             }
         };
         let promoted = match self.promote {
             Promote::None => 0,
             _ => state.most - written,
         };
-        PoolSize { written, promoted }
+        PoolSize {
+            written,
+            promoted,
+            keeps,
+        }
     }
 
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode> {

@@ -35,6 +35,12 @@ pub(super) const WRITTEN_SLC: StreamRow = StreamRow {
     takes: StreamUse::Written(MODES[0]),
 };
 
+/// Pages that stay in a write pool when their superblock is emptied for room.
+pub(super) const KEPT_SLC: StreamRow = StreamRow {
+    name: "kept_slc",
+    takes: StreamUse::Promoted(MODES[0]),
+};
+
 /// Over-provisioning that a write pool leaves.
 pub(super) const KEEP_OF_DATA: Param = Param::number(
     "keep",

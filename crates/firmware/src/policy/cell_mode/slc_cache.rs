@@ -103,6 +103,7 @@ impl CellModes for SlcCache {
         PoolSize {
             written: (fixed + unwritten).min(state.most.into()) as u32,
             promoted: 0,
+            keeps: false,
         }
     }
 }
