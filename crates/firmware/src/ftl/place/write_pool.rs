@@ -327,7 +327,7 @@ impl Placement {
             let best = at_rest.max_by_key(|(_, info)| {
                 let slots = u64::from(shared.slots_of(info.mode));
                 let valid = u64::from(info.valid_slots);
-                let age = u64::from(now.wrapping_sub(info.opened)).max(1);
+                let age = now.saturating_sub(info.opened).max(1);
                 (slots - valid.min(slots)) * age * 1024 / (slots + valid)
             });
             return best.map(|(block, _)| block);
