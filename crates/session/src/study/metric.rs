@@ -819,6 +819,7 @@ mod tests {
             "capacity=64 MiB",
             "firmware.cell_modes=all",
             "schemes.cell_mode=hybrid-pools",
+            "cell_mode.share=60 permille",
             "schemes.read_recovery=none",
             "chip.modes.slc.cycle_damage=0.1 x",
         ];
