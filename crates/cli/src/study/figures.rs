@@ -230,7 +230,7 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                     continue;
                 };
                 let colour = PALETTE[s % PALETTE.len()];
-                if drawing.x == Dimension::Variant {
+                if drawing.x == Dimension::Variant && !drawing.waterfall {
                     let compared = Mark::Verticals {
                         at: vec![first.mean],
                         from: 0.0,
@@ -239,6 +239,18 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                         dash: Dash::Dashed,
                     };
                     panel.series.push(series("", colour, compared));
+                }
+                let steps = all.windows(2).filter(|_| drawing.waterfall);
+                for step in steps {
+                    let [(_, before), (y, after)] = step else {
+                        continue;
+                    };
+                    let bar = Mark::Line {
+                        points: vec![[before.mean, *y], [after.mean, *y]],
+                        width_px: 9.0,
+                        dash: Dash::Solid,
+                    };
+                    panel.series.push(series("", colour, bar));
                 }
                 for (y, e) in &all {
                     if let Some((low, high)) = low_high(e, 0.0) {
@@ -361,6 +373,29 @@ fn scatter(
             continue;
         }
         let colour = PALETTE[i % PALETTE.len()];
+        if drawing.drives {
+            let each = |value: &String| {
+                let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+                let at = at.with(&others.into());
+                let of = |metric: &Metric| points.values(&experiment.id, &at, metric.name);
+                let pairs = of(along)
+                    .into_iter()
+                    .flatten()
+                    .zip(of(y).into_iter().flatten());
+                pairs.map(|(x, y)| [x, y]).collect::<Vec<_>>()
+            };
+            let marks = Mark::Markers {
+                points: experiment
+                    .values(drawing.x, quick)
+                    .iter()
+                    .flat_map(each)
+                    .collect(),
+                marker: MARKERS[i % MARKERS.len()],
+                size_px: 11.0,
+            };
+            (panel.series).push(series(&shown(drawing.series, name), colour, marks));
+            continue;
+        }
         for (x, y) in &all {
             let least = least(drawing);
             let across = low_high(x, least).map(|(low, high)| [[low, y.mean], [high, y.mean]]);
