@@ -267,3 +267,189 @@ impl Study {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::points::Points;
+    use super::super::tests::SMALL;
+    use super::super::verdict::{Known, Ruling, judge};
+    use super::*;
+
+    /// The small study, whose claim says that `b` over `a` is 0.9 to 1.1, with `switch`.
+    fn study(switch: &str) -> Result<Study, Error> {
+        Study::parse("t", &format!("{SMALL}\n{switch}\n"))
+    }
+
+    const SWITCH: &str = "[switches.victims]\nwhat = \"victims\"\ndefault = \"greedy\"\nexperiments = [\"one\"]\n\
+                          [switches.victims.alternatives.fifo]\nvariants = [\"b\"]\nschemes = [\"gc_victim=fifo\"]\nsource = \"s\"\n\
+                          [switches.victims.alternatives.old]\nvariants = [\"b\"]\nat = { age = \"90d\" }\n\
+                          set = [\"wear.spread=7P/E\"]\nsource = \"s\"";
+
+    /// Only what an alternative names is changed, and its points lie where those of the study do.
+    #[test]
+    fn sequence_points_with_an_alternative() {
+        let study = study(SWITCH).unwrap();
+        let points = study.tried_points(false, |_| true);
+        let of = |name: &str| {
+            let all = points.iter().filter(|p| p.tried.alternative == name);
+            all.map(|p| {
+                let (at, run) = (&p.at, &p.of_run);
+                let text = [at.get(Dimension::Variant), at.get(Dimension::Age)].join(" ");
+                let schemes = p.variant.schemes.join(" ");
+                format!(
+                    "{text}: {} {schemes} {}",
+                    run.get(Dimension::Age),
+                    p.variant.set.len()
+                )
+            })
+            .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of("fifo"),
+            [
+                "a 28h: 28h  0",
+                "a 2h: 2h  0",
+                "b 28h: 28h gc_victim=fifo 0",
+                "b 2h: 2h gc_victim=fifo 0"
+            ]
+        );
+        assert_eq!(
+            of("old"),
+            [
+                "a 28h: 28h  0",
+                "a 2h: 2h  0",
+                "b 28h: 90d gc_victim=greedy 1",
+                "b 2h: 90d gc_victim=greedy 1"
+            ]
+        );
+        assert_eq!(points[0].tried.of("one"), "one~victims=fifo");
+        assert!(study.tried_points(false, |_| false).is_empty());
+    }
+
+    /// A claim that is missed is missed for a choice where one alternative brings it into its band, as a finding where
+    /// none does, and plainly where none was measured. One that holds stays reproduced.
+    #[test]
+    fn formula_missed_for_a_choice_or_as_a_finding() {
+        let study = study(SWITCH).unwrap();
+        let with = |ratio: f64, alternatives: &[(&str, f64)]| {
+            let mut points = Points::default();
+            let mut add = |experiment: &str, ratio: f64| {
+                for at in Coordinates::all(&study.experiments[0], false) {
+                    let value = match at.get(Dimension::Variant) {
+                        "a" => 100.0,
+                        _ => 100.0 * ratio,
+                    };
+                    let metric = [("iops".to_owned(), value.into())];
+                    points.add(experiment, at, metric.into_iter().collect());
+                }
+            };
+            add("one", ratio);
+            for (name, ratio) in alternatives {
+                add(&format!("one~victims={name}"), *ratio);
+            }
+            let known = Known {
+                absent: &BTreeMap::new(),
+                facts: &BTreeMap::new(),
+                said: &BTreeMap::new(),
+                quick: false,
+            };
+            let verdicts = judge(&study, &points, &known);
+            let trials = verdicts[0]
+                .trials
+                .iter()
+                .map(|t| t.holds)
+                .collect::<Vec<_>>();
+            (verdicts[0].ruling, trials)
+        };
+        let (no, yes) = (Some(false), Some(true));
+        for (ratio, alternatives, expected) in [
+            (2.0, &[][..], (Ruling::Missed, vec![None, None])),
+            (
+                2.0,
+                &[("fifo", 2.0), ("old", 3.0)],
+                (Ruling::MissedAsFinding, vec![no, no]),
+            ),
+            (
+                2.0,
+                &[("fifo", 2.0), ("old", 1.0)],
+                (Ruling::MissedForChoice, vec![no, yes]),
+            ),
+            (
+                2.0,
+                &[("old", 1.0)],
+                (Ruling::MissedForChoice, vec![None, yes]),
+            ),
+            (1.0, &[("fifo", 2.0)], (Ruling::Reproduced, vec![no, None])),
+        ] {
+            assert_eq!(
+                with(ratio, alternatives),
+                expected,
+                "{ratio} {alternatives:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_switches_are_refused() {
+        for (from, to, message) in [
+            (
+                "[\"one\"]",
+                "[\"on\"]",
+                "t: 52: [switches.victims]: there is no experiment `on`; the nearest is `one`",
+            ),
+            (
+                "variants = [\"b\"]\nschemes",
+                "variants = [\"bb\"]\nschemes",
+                "alternatives.fifo]: there is no variant `bb`; the nearest is `b`",
+            ),
+            (
+                "schemes = [\"gc_victim=fifo\"]\n",
+                "",
+                "an alternative has `schemes`, `set` or `at`",
+            ),
+            (
+                "{ age = \"90d\" }",
+                "{ variant = \"a\" }",
+                "no variant or workload in `at`",
+            ),
+            (
+                "experiments = [\"one\"]",
+                "experiments = []",
+                "none of the switch's `experiments` has the variant `b`",
+            ),
+            ("source = \"s\"", "source = \" \"", "`source` has no words"),
+            (
+                "what = \"victims\"\n",
+                "",
+                "missing: switches.victims: what",
+            ),
+            ("what = \"victims\"", "what = \"\"", "`what` has no words"),
+            ("default =", "defualt =", "unknown field `defualt`"),
+        ] {
+            assert!(SWITCH.contains(from), "{from}");
+            let error = study(&SWITCH.replacen(from, to, 1)).unwrap_err();
+            let text = format!("{error:#}");
+            assert!(text.contains(message), "{text}");
+        }
+        // No claim of the experiment is measured on the variant.
+        let text = SMALL.replacen(
+            "of = { variant = \"b\" }, against = { variant = \"a\" }",
+            "of = { variant = \"a\" }",
+            1,
+        );
+        let text =
+            text.replacen("kind = \"ratio\", ", "", 1)
+                .replacen("claims = \"no-effect\"\n", "", 1);
+        let error = Study::parse("t", &format!("{text}\n{SWITCH}\n")).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("no claim of its `experiments`"),
+            "{error:#}"
+        );
+        let none = "[switches.victims]\nwhat = \"w\"\ndefault = \"d\"\nexperiments = [\"one\"]\nalternatives = {}";
+        let error = study(none).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("a switch has `alternatives`"),
+            "{error:#}"
+        );
+    }
+}
