@@ -925,6 +925,50 @@ mod tests {
         );
     }
 
+    /// In a waterfall a bar goes from the row above to each row but the first, and nothing is compared with the first alone.
+    #[test]
+    fn formula_bars_of_a_waterfall_go_from_row_to_row() {
+        let figure = of_variants(
+            "across = true, waterfall = true, x = \"variant\", series = \"age\", y = [\"iops\"]",
+        );
+        let panel = &figure.rows[0].panels[0];
+        let bars = panel.series.iter().filter_map(|s| match &s.mark {
+            Mark::Line {
+                points, width_px, ..
+            } if *width_px > 5.0 => Some(points.clone()),
+            _ => None,
+        });
+        let bars: Vec<_> = bars.collect();
+        assert_eq!(
+            bars,
+            [
+                vec![[10.0, 0.125], [30.0, 0.125]],
+                vec![[20.0, -0.125], [40.0, -0.125]]
+            ]
+        );
+        let is_line = |s: &Series| matches!(s.mark, Mark::Verticals { .. });
+        assert!(!panel.series.iter().any(is_line));
+    }
+
+    /// With `drives` each drive has a marker of its own, and no interval.
+    #[test]
+    fn formula_a_marker_each_drive() {
+        let figure = of_variants("x = \"age\", along = \"iops\", y = [\"iops\"], drives = true");
+        let panel = &figure.rows[0].panels[0];
+        let markers = panel.series.iter().map(|s| match &s.mark {
+            Mark::Markers { points, .. } => (s.name.as_str(), points.clone()),
+            mark => panic!("{mark:?}"),
+        });
+        let of = |values: [f64; 4]| values.map(|v| [v, v]).to_vec();
+        assert_eq!(
+            markers.collect::<Vec<_>>(),
+            [
+                ("a", of([9.0, 11.0, 19.0, 21.0])),
+                ("b", of([29.0, 31.0, 39.0, 41.0]))
+            ]
+        );
+    }
+
     /// Along numbers a line has its band, its markers, and a range of a twentieth beyond the highest end where all panels
     /// share it.
     #[test]
