@@ -384,7 +384,7 @@ fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
         let id = &point.under;
         let nth = repetition.entry((id, &point.at)).or_insert(0usize);
         let mut row = vec![id.clone()];
-        row.extend(Dimension::ALL.map(|d| point.at.get(d).to_owned()));
+        row.extend(Dimension::ALL.map(|d| point.of_run.get(d).to_owned()));
         row.push(point.run.setup.seed.to_string());
         row.extend(metrics.iter().map(|metric| {
             let values = done.measured.values(id, &point.at, metric.name);

@@ -105,11 +105,15 @@ impl Part<'_> {
         Some(is_in(self.band, self.number()?))
     }
 
-    /// The end of the band that is less than `sense_us` from the number.
+    /// The end of the band that is nearest to the number, of a percentile, if less than `sense_us` is between them.
     fn edge(&self, sense_us: f64) -> Option<(f64, f64)> {
-        let number = self.number()?;
-        let near = |edge: &f64| (edge - number).abs() < sense_us;
-        Some((self.band.into_iter().find(near)?, sense_us))
+        let number = self.number().filter(|_| is_percentile(self.metric))?;
+        let [low, high] = self.band.map(|end| (end - number).abs());
+        let (end, apart) = match low <= high {
+            true => (self.band[0], low),
+            false => (self.band[1], high),
+        };
+        (apart < sense_us).then_some((end, sense_us))
     }
 }
 
@@ -292,6 +296,12 @@ fn parts<'a>(claim: &'a Claim, points: &Points, known: &Known<'_>) -> Vec<Part<'
     parts
 }
 
+fn is_percentile(metric: &str) -> bool {
+    let end = metric.strip_prefix("write_").unwrap_or(metric);
+    let digit = end.strip_prefix('p').and_then(|rest| rest.chars().next());
+    digit.is_some_and(|c| c.is_ascii_digit())
+}
+
 /// Why `claim` has no number.
 fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Known<'_>) -> String {
     let mut from = claim.all_points();
@@ -302,11 +312,6 @@ fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Know
     let metric = missing.map_or("", |part| part.metric);
     let mut from = claim.all_points();
     let from = from.find(|from| of_metrics(from).any(|name| name == metric));
-    let is_percentile = |metric: &str| {
-        let end = metric.strip_prefix("write_").unwrap_or(metric);
-        let digit = end.strip_prefix('p').and_then(|rest| rest.chars().next());
-        digit.is_some_and(|c| c.is_ascii_digit())
-    };
     let why = match from.map(|from| study.source(from)) {
         Some(Source::Runs) if is_percentile(metric) => {
             "too few requests for this percentile in this form of the study"
@@ -619,6 +624,61 @@ mod tests {
             };
             assert_eq!(choices.leave_it_open(), open, "{in_band} of {of}");
         }
+    }
+
+    /// An end of the band within a sense of a percentile is told, the nearer one; of other metrics and further away none is.
+    #[test]
+    fn formula_an_edge_that_splits_a_sense() {
+        let part = |metric, mean| Part {
+            says: "",
+            metric,
+            unit: "us",
+            band: [161.0, 323.0],
+            measured: Estimate::of(&[mean]),
+            phases: None,
+            edge: None,
+        };
+        for (metric, mean, edge) in [
+            ("p99.99_us", 159.0, Some((161.0, 37.5))),
+            ("p99.99_us", 191.0, Some((161.0, 37.5))),
+            ("p99.99_us", 300.0, Some((323.0, 37.5))),
+            ("p99.99_us", 242.0, None),
+            ("p99.99_us", 361.0, None),
+            ("mean_us", 159.0, None),
+        ] {
+            assert_eq!(part(metric, mean).edge(37.5), edge, "{metric} {mean}");
+        }
+    }
+
+    /// What a profile says makes a claim fitted, beside what the claim says of a miss; not one that has no number to compare.
+    #[test]
+    fn formula_a_profile_makes_a_claim_fitted() {
+        let study = study(
+            &(claim("p.one", "metric = \"iops\"", "", "reason = \"why\"")
+                + &claim("p.two", "metric = \"iops\"", "", "not_comparable = \"n\"")),
+        );
+        let said = Said {
+            fitted: "a value".into(),
+            sense_us: None,
+        };
+        let said = ["p.one", "p.two"].map(|id| (id.to_owned(), said.clone()));
+        let known = Known {
+            absent: &BTreeMap::new(),
+            facts: &BTreeMap::new(),
+            said: &said.into(),
+            quick: false,
+        };
+        let points = points("iops", &[("2h", "40", 9.0)]);
+        let verdicts = judge(&study, &points, &known);
+        let of = |i: usize| {
+            (
+                verdicts[i].ruling,
+                verdicts[i].holds,
+                verdicts[i].note.as_str(),
+            )
+        };
+        assert_eq!(of(0), (Ruling::Fitted, Some(false), "a value. why"));
+        assert_eq!(of(1), (Ruling::NotComparable, Some(false), "n"));
     }
 
     /// Published rows, ours, what is fitted and what is an input are counted apart.
