@@ -145,7 +145,7 @@ mod tests {
     fn formula_a_source_that_names_a_row_makes_it_fitted() {
         let text = |set: &str| {
             format!(
-                "[variants.a]\ndrive = \"dc-qlc-15t\"\n{set}\n[variants.b]\ndrive = \"bench-4g\"\n\
+                "[variants.a]\ndrive = \"dc-qlc-15t\"\n{set}\n[variants.b]\ndrive = \"bench-4g\"\n{set}\n\
                  [[experiment]]\nid = \"e\"\nvariants = [\"a\", \"b\"]\nworkloads = \"randread-4k-qd1\"\nrequests = 100\n\
                  [[claim]]\nid = \"ctqlc.fig13.p9999\"\nsays = \"s\"\nunit = \"%\"\npublished = \"12\"\nband = [6, 18]\n\
                  points = {{ experiment = \"e\", metric = \"p99.99_us\", kind = \"reduction\", of = {{ variant = \"a\" }}, \

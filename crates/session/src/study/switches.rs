@@ -395,7 +395,7 @@ mod tests {
             (
                 "[\"one\"]",
                 "[\"on\"]",
-                "t: 52: [switches.victims]: there is no experiment `on`; the nearest is `one`",
+                "t: 44: [switches.victims]: there is no experiment `on`; the nearest is `one`",
             ),
             (
                 "variants = [\"b\"]\nschemes",
