@@ -171,6 +171,8 @@ fn model_a_point_is_the_life_of_its_drive() {
     let known = verdict::Known {
         absent: &Default::default(),
         facts: &Default::default(),
+        said: &Default::default(),
+        quick: false,
     };
     let verdicts = verdict::judge(&study, &measured, &known);
     assert_eq!(verdicts.len(), 1);

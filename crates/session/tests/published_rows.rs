@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use firstread_session::study::plan::{self, Inputs};
 use firstread_session::study::spec::Study;
-use firstread_session::study::{STUDIES, facts};
+use firstread_session::study::{STUDIES, facts, sources};
 
 /// Folder of the repository.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -94,6 +94,40 @@ fn smoke_rows_of_studies_are_those_that_were_collected() {
             "{name}: a row that was not collected"
         );
     }
+}
+
+/// A row that the source of a shipped profile names is one.
+#[test]
+fn smoke_rows_that_profiles_name_are_published() {
+    let all: Vec<String> = STUDIES
+        .iter()
+        .flat_map(|(name, _)| of_study(name))
+        .map(|[id, ..]| id)
+        .collect();
+    let studies: Vec<&str> = all.iter().filter_map(|id| id.split('.').next()).collect();
+    let mut named = 0;
+    for folder in ["chips", "drives"] {
+        for entry in fs::read_dir(format!("{ROOT}/profiles/{folder}")).unwrap() {
+            let path = entry.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            for row in sources::rows(&text) {
+                let of_study = row
+                    .split('.')
+                    .next()
+                    .is_some_and(|of| studies.contains(&of));
+                // `ctqlc.fig3` of `ctqlc.fig3.avg`: no study has a file or key of such a name.
+                if of_study {
+                    assert!(
+                        all.iter().any(|id| id == row),
+                        "{}: no row {row}",
+                        path.display()
+                    );
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 0);
 }
 
 /// Points of a shipped study have names of their own, in the quick form and the full one, and each of its facts is known.

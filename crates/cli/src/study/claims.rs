@@ -51,6 +51,8 @@ struct PartRow {
     drives: String,
     band: String,
     phases: String,
+    /// Whether an end of the band splits a sense.
+    edge: String,
 }
 
 /// A number of a claim in `claims.csv`.
@@ -87,7 +89,7 @@ pub fn estimate(e: &Estimate) -> String {
     }
 }
 
-fn with_unit(text: String, unit: &str) -> String {
+pub fn with_unit(text: String, unit: &str) -> String {
     match text.is_empty() || unit.is_empty() {
         true => text,
         false => format!("{text} {unit}"),
@@ -177,6 +179,13 @@ pub fn row(verdict: &Verdict<'_>) -> ClaimRow {
                 .phases
                 .as_ref()
                 .map_or(String::new(), |phases| of_phases(phases, part.unit)),
+            edge: part.edge.map_or(String::new(), |(edge, sense_us)| {
+                format!(
+                    "the end of the band at {} is nearer to the number than one sense ({} us): it splits what a read may take",
+                    with_unit(number(edge), part.unit),
+                    number(sense_us)
+                )
+            }),
         }
     };
     let has_phases = verdict.parts.iter().any(|part| part.phases.is_some());
@@ -218,13 +227,32 @@ pub fn row(verdict: &Verdict<'_>) -> ClaimRow {
     }
 }
 
+impl ClaimRow {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The number that decides, as in a table.
+    pub fn deciding(&self) -> &str {
+        &self.deciding
+    }
+}
+
 /// A line of the totals: whose verdicts, and how many of each kind.
 pub fn totals(verdicts: &[Verdict<'_>]) -> Vec<[String; 2]> {
     let totals = Totals::of(verdicts);
     let tally = |tally: Tally| {
+        let (choice, finding) = (tally.missed_for_choice, tally.missed_as_finding);
+        let missed = match choice + finding {
+            0 => format!("{} missed", tally.missed),
+            _ => format!(
+                "{choice} missed for a choice, {finding} missed as a finding, {} missed with no other choice tried",
+                tally.missed
+            ),
+        };
         format!(
-            "{} reproduced, {} missed, {} undetermined, {} not comparable",
-            tally.reproduced, tally.missed, tally.undetermined, tally.not_comparable
+            "{} reproduced, {missed}, {} undetermined, {} not comparable",
+            tally.reproduced, tally.undetermined, tally.not_comparable
         )
     };
     let fitted = totals.fitted;
@@ -265,6 +293,7 @@ pub fn summary(title: &str, verdicts: &[Verdict<'_>]) -> String {
             drives: String::new(),
             band: String::new(),
             phases: String::new(),
+            edge: String::new(),
         };
         let parts = verdict
             .parts
@@ -381,6 +410,12 @@ fn result(verdict: &Verdict<'_>) -> Value {
         "in_band_at_default": verdict.holds_at_default,
         "phases": first.and_then(|part| part.phases.as_ref()).map(phases),
         "open": open,
+        "alternatives": verdict.trials.iter().map(|trial| json!({
+            "switch": trial.tried.switch,
+            "alternative": trial.tried.alternative,
+            "measured": trial.numbers,
+            "in_band": trial.holds,
+        })).collect::<Value>(),
         "parts": verdict.parts.iter().map(part).collect::<Value>(),
         "falsified_by": claim.falsified_by,
         "lost_share": verdict.lost_share,

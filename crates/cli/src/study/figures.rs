@@ -230,7 +230,7 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                     continue;
                 };
                 let colour = PALETTE[s % PALETTE.len()];
-                if drawing.x == Dimension::Variant {
+                if drawing.x == Dimension::Variant && !drawing.waterfall {
                     let compared = Mark::Verticals {
                         at: vec![first.mean],
                         from: 0.0,
@@ -239,6 +239,18 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                         dash: Dash::Dashed,
                     };
                     panel.series.push(series("", colour, compared));
+                }
+                let steps = all.windows(2).filter(|_| drawing.waterfall);
+                for step in steps {
+                    let [(_, before), (y, after)] = step else {
+                        continue;
+                    };
+                    let bar = Mark::Line {
+                        points: vec![[before.mean, *y], [after.mean, *y]],
+                        width_px: 9.0,
+                        dash: Dash::Solid,
+                    };
+                    panel.series.push(series("", colour, bar));
                 }
                 for (y, e) in &all {
                     if let Some((low, high)) = low_high(e, 0.0) {
@@ -361,6 +373,29 @@ fn scatter(
             continue;
         }
         let colour = PALETTE[i % PALETTE.len()];
+        if drawing.drives {
+            let each = |value: &String| {
+                let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+                let at = at.with(&others.into());
+                let of = |metric: &Metric| points.values(&experiment.id, &at, metric.name);
+                let pairs = of(along)
+                    .into_iter()
+                    .flatten()
+                    .zip(of(y).into_iter().flatten());
+                pairs.map(|(x, y)| [x, y]).collect::<Vec<_>>()
+            };
+            let marks = Mark::Markers {
+                points: experiment
+                    .values(drawing.x, quick)
+                    .iter()
+                    .flat_map(each)
+                    .collect(),
+                marker: MARKERS[i % MARKERS.len()],
+                size_px: 11.0,
+            };
+            (panel.series).push(series(&shown(drawing.series, name), colour, marks));
+            continue;
+        }
         for (x, y) in &all {
             let least = least(drawing);
             let across = low_high(x, least).map(|(low, high)| [[low, y.mean], [high, y.mean]]);
@@ -886,6 +921,50 @@ mod tests {
             [
                 ("2h", vec![[10.0, 1.125], [30.0, 0.125]]),
                 ("28h", vec![[20.0, 0.875], [40.0, -0.125]])
+            ]
+        );
+    }
+
+    /// In a waterfall a bar goes from the row above to each row but the first, and nothing is compared with the first alone.
+    #[test]
+    fn formula_bars_of_a_waterfall_go_from_row_to_row() {
+        let figure = of_variants(
+            "across = true, waterfall = true, x = \"variant\", series = \"age\", y = [\"iops\"]",
+        );
+        let panel = &figure.rows[0].panels[0];
+        let bars = panel.series.iter().filter_map(|s| match &s.mark {
+            Mark::Line {
+                points, width_px, ..
+            } if *width_px > 5.0 => Some(points.clone()),
+            _ => None,
+        });
+        let bars: Vec<_> = bars.collect();
+        assert_eq!(
+            bars,
+            [
+                vec![[10.0, 0.125], [30.0, 0.125]],
+                vec![[20.0, -0.125], [40.0, -0.125]]
+            ]
+        );
+        let is_line = |s: &Series| matches!(s.mark, Mark::Verticals { .. });
+        assert!(!panel.series.iter().any(is_line));
+    }
+
+    /// With `drives` each drive has a marker of its own, and no interval.
+    #[test]
+    fn formula_a_marker_each_drive() {
+        let figure = of_variants("x = \"age\", along = \"iops\", y = [\"iops\"], drives = true");
+        let panel = &figure.rows[0].panels[0];
+        let markers = panel.series.iter().map(|s| match &s.mark {
+            Mark::Markers { points, .. } => (s.name.as_str(), points.clone()),
+            mark => panic!("{mark:?}"),
+        });
+        let of = |values: [f64; 4]| values.map(|v| [v, v]).to_vec();
+        assert_eq!(
+            markers.collect::<Vec<_>>(),
+            [
+                ("a", of([9.0, 11.0, 19.0, 21.0])),
+                ("b", of([29.0, 31.0, 39.0, 41.0]))
             ]
         );
     }

@@ -9,6 +9,7 @@ mod correlation;
 mod figures;
 mod prose;
 mod report;
+mod switches;
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,9 @@ use firstread_session::study::correlation::Measured;
 use firstread_session::study::plan::{self, Inputs, Point};
 use firstread_session::study::points::Points;
 use firstread_session::study::spec::Study;
-use firstread_session::study::{NEW, Named, STUDIES, facts, find, margin, metric, verdict};
+use firstread_session::study::{
+    NEW, Named, STUDIES, facts, find, margin, metric, sources, verdict,
+};
 use firstread_session::{Matrix, Progress, Results, Store, Unknown, Watch, files, results, study};
 use indicatif::ProgressBar;
 
@@ -175,6 +178,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     }
     let (points, absent) = plan::points(study, &inputs, &args.only, args.quick)?;
     let facts = facts(study)?;
+    let said = sources::said(study)?;
     let mut of_cells = study.of_cells();
     if points.is_empty() && !of_cells.any(|id| plan::chosen(&args.only, id)) {
         return Err(Usage("nothing of the study can run".into()).into());
@@ -197,12 +201,14 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         // Those that are interrupted ended the study above.
         if let Some(kept) = results.of(i) {
             let metrics = kept.values.clone();
-            measured.add(&point.experiment.id, point.at.clone(), metrics);
+            measured.add(&point.under, point.at.clone(), metrics);
         }
     }
     let known = verdict::Known {
         absent: &absent,
         facts: &facts,
+        said: &said,
+        quick: args.quick,
     };
     let verdicts = verdict::judge(study, &measured, &known);
     let done = report::Done {

@@ -17,6 +17,7 @@ use super::claims::{self, estimate};
 use super::correlation;
 use super::figures;
 use super::prose;
+use super::switches;
 use crate::output::format::{Side, table};
 
 /// A study that has run.
@@ -51,7 +52,7 @@ struct Section {
 
 /// The command that runs it alone, in the folder of the results: a job that stands in the study alone is a file there.
 fn command(point: &Point<'_>) -> String {
-    let variant = point.variant;
+    let variant = &point.variant;
     let workload = match &*point.run.setup.input {
         Input::Jobs { .. } => job_path(point),
         input => input.name().to_owned(),
@@ -65,8 +66,9 @@ fn command(point: &Point<'_>) -> String {
     for set in &variant.set {
         command += &format!(" --set '{set}'");
     }
-    if point.at.get(Dimension::Capacity) != "default" {
-        command += &format!(" --set 'capacity={}'", point.at.get(Dimension::Capacity));
+    let at = &point.of_run;
+    if at.get(Dimension::Capacity) != "default" {
+        command += &format!(" --set 'capacity={}'", at.get(Dimension::Capacity));
     }
     // What a life begins with besides is no choice.
     let of_runs = [
@@ -85,7 +87,7 @@ fn command(point: &Point<'_>) -> String {
         ("workload-seed", Dimension::WorkloadSeed),
     ] {
         if life.is_none() || !of_runs.contains(&dimension) {
-            command += &format!(" --{option} {}", point.at.get(dimension));
+            command += &format!(" --{option} {}", at.get(dimension));
         }
     }
     if let Some(terms) = life {
@@ -213,6 +215,8 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         form => form(done),
         knobs => done.study.knobs.iter().map(|k| [&k.what, &k.value, &k.why]).collect::<Vec<_>>(),
         claims => claims,
+        switches => switches::switches(done.study),
+        trials => switches::trials(done.verdicts),
         totals => claims::totals(done.verdicts),
         sections => sections,
         simulations => done.simulations,
@@ -377,10 +381,10 @@ fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
     csv.write_record(&head)?;
     let mut repetition = std::collections::BTreeMap::new();
     for point in done.points {
-        let id = &point.experiment.id;
+        let id = &point.under;
         let nth = repetition.entry((id, &point.at)).or_insert(0usize);
         let mut row = vec![id.clone()];
-        row.extend(Dimension::ALL.map(|d| point.at.get(d).to_owned()));
+        row.extend(Dimension::ALL.map(|d| point.of_run.get(d).to_owned()));
         row.push(point.run.setup.seed.to_string());
         row.extend(metrics.iter().map(|metric| {
             let values = done.measured.values(id, &point.at, metric.name);

@@ -13,7 +13,7 @@ use super::error::StudyError;
 pub const WIDEST: f64 = 3.0;
 
 /// A claim of the paper, and when it counts as reproduced.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields, expecting = "a table [[claim]]")]
 pub struct Claim {
     /// As in the table of published numbers; `ours.` begins what no paper claims.
@@ -55,7 +55,7 @@ pub struct Claim {
 }
 
 /// A claim as an earlier version had it.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(
     deny_unknown_fields,
     expecting = "a table with version, measured, verdict and why"
@@ -70,7 +70,7 @@ pub struct Before {
 }
 
 /// A further part of a claim.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(
     deny_unknown_fields,
     expecting = "a table with says, unit, band and points"
@@ -102,7 +102,7 @@ pub enum Effect {
 }
 
 /// A choice that the paper leaves open, and by which its claim may turn out either way.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields, expecting = "a table with sentence and grid")]
 pub struct Open {
     /// The sentence of the paper that leaves it open.
@@ -114,7 +114,7 @@ pub struct Open {
 }
 
 /// A property of a variant that needs no run.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields, expecting = "a table with name and variant")]
 pub struct FromFact {
     /// Name of the fact.

@@ -52,6 +52,9 @@ pub enum StudyError {
     /// A figure over time has another metric than the one that is known over time.
     #[error("a figure `along` the time has `y = [\"capacity_lost_mib\"]`, and no `log`")]
     OverTime,
+    /// A key of a figure without the one that it goes with. Holds both.
+    #[error("in a figure `{0}` goes with `{1}`")]
+    Alone(&'static str, &'static str),
     /// A logarithmic axis should begin at zero.
     #[error("a `log` axis has no zero for `same_y`")]
     LogZero,
@@ -168,6 +171,18 @@ pub enum StudyError {
         /// The fewest there should be.
         fewest: u64,
     },
+    /// A switch has nothing to choose instead.
+    #[error("a switch has `alternatives`: a table [switches.NAME.alternatives.OTHER] each")]
+    NoAlternative,
+    /// A variant that an alternative changes is in none of the switch's experiments. Holds its name.
+    #[error("none of the switch's `experiments` has the variant `{0}`")]
+    NotInExperiments(String),
+    /// An alternative is none.
+    #[error("an alternative has `schemes`, `set` or `at`, and no variant or workload in `at`")]
+    ChangesNothing,
+    /// An alternative that no claim is judged with.
+    #[error("no claim of its `experiments` is measured on what the alternative changes")]
+    TouchesNothing,
     /// A workload is none of the three kinds, or several.
     #[error("give one of `job`, `trace` and `stand_in`")]
     WhichWorkload,

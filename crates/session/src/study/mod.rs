@@ -5,6 +5,7 @@
 //!   [`Matrix`](crate::Matrix) runs.
 //! - [`correlation`], [`margin`]: what the cells alone tell. [`fact`]: what needs no run.
 //! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives.
+//! - [`sources`]: what profiles say of published rows. [`switches`]: choices that could be others.
 //! - [`measure`](mod@measure): the numbers of claims, by phase and by open choice. [`verdict`]: what becomes of them.
 
 pub mod claim;
@@ -20,7 +21,9 @@ pub mod plan;
 pub mod points;
 mod read;
 pub mod reduction;
+pub mod sources;
 pub mod spec;
+pub mod switches;
 pub mod verdict;
 
 use std::collections::BTreeMap;

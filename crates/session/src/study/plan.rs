@@ -151,19 +151,23 @@ fn open(load: &Load, name: &str, folder: Option<&Path>) -> Result<Found, Error> 
 pub struct Point<'a> {
     /// What it is a point of.
     pub experiment: &'a Experiment,
-    pub variant: &'a Variant,
+    /// Where its numbers are kept: the experiment's name, or that with an alternative.
+    pub under: String,
+    pub variant: Variant,
     pub at: Coordinates,
+    /// The coordinates of its run, which an alternative may have changed.
+    pub of_run: Coordinates,
     /// Its simulation, with its name in progress bars and in the store.
     pub run: matrix::Point,
 }
 
 impl Point<'_> {
     /// The simulation of `experiment` at `at`.
-    fn run(experiment: &Experiment, at: &Coordinates, setup: Setup) -> matrix::Point {
+    fn run(under: &str, at: &Coordinates, setup: Setup) -> matrix::Point {
         let (variant, workload) = (at.get(Dimension::Variant), at.get(Dimension::Workload));
-        let all = format!("{}_{}", experiment.id, at.0.join("_"));
+        let all = format!("{under}_{}", at.0.join("_"));
         matrix::Point {
-            label: format!("{} {variant} {workload}", experiment.id),
+            label: format!("{under} {variant} {workload}"),
             name: matrix::Point::file_name(&all, setup.seed),
             setup,
             life: None,
@@ -206,43 +210,85 @@ pub fn points<'a>(
                 absent.insert(experiment.id.clone(), why.clone());
                 continue;
             }
-            for repetition in 0..experiment.repetitions.of(quick) {
-                let variant = &study.variants[at.get(Dimension::Variant)];
-                let place = |error: Error| error.of(format!("experiment `{}`", experiment.id));
-                let state = state(&at).map_err(place)?;
-                let set = sets_at(variant, &at).map_err(place)?;
-                let of_variant =
-                    |error: Error| error.of(format!("variant `{}`", at.get(Dimension::Variant)));
-                let simulation = Simulation {
-                    input: Arc::clone(&inputs.open[workload]),
-                    drive: variant.drive.clone(),
-                    schemes: schemes(variant).map_err(of_variant)?,
-                    set,
-                    state,
-                    seed: 1 + repetition,
-                    limit: experiment.requests.map(|requests| requests.of(quick)),
-                    burn_in: burn_in(experiment, inputs),
-                    wear_from: None,
-                };
-                let setup = simulation.setup().map_err(of_variant)?;
-                let mut run = Point::run(experiment, &at, setup);
-                if let Some(life) = &experiment.life {
-                    run = of_life(run, life.of(quick)).map_err(place)?;
-                }
-                points.push(Point {
-                    experiment,
-                    variant,
-                    run,
-                    at: at.clone(),
-                });
-            }
+            let one = Planned {
+                experiment,
+                under: &experiment.id,
+                variant: &study.variants[at.get(Dimension::Variant)],
+                of_run: &at,
+                at: &at,
+            };
+            one.add(inputs, quick, &mut points)?;
         }
         // What is left of it is still worth running.
         if points.len() > before {
             absent.remove(&experiment.id);
         }
     }
+    let is_run = |experiment: &Experiment| !absent.contains_key(&experiment.id);
+    for tried in study.tried_points(quick, is_run) {
+        if inputs
+            .absent
+            .contains_key(tried.at.get(Dimension::Workload))
+        {
+            continue;
+        }
+        let one = Planned {
+            experiment: tried.experiment,
+            under: &tried.tried.of(&tried.experiment.id),
+            variant: &tried.variant,
+            at: &tried.at,
+            of_run: &tried.of_run,
+        };
+        let added = one.add(inputs, quick, &mut points);
+        added.map_err(|error| error.of(format!("switch `{}`", tried.tried.switch)))?;
+    }
     Ok((points, absent))
+}
+
+/// A point before its repetitions are made.
+struct Planned<'a, 'b> {
+    experiment: &'a Experiment,
+    under: &'b str,
+    variant: &'b Variant,
+    at: &'b Coordinates,
+    of_run: &'b Coordinates,
+}
+
+impl<'a> Planned<'a, '_> {
+    /// Adds a simulation for each of its drives.
+    fn add(&self, inputs: &Inputs, quick: bool, points: &mut Vec<Point<'a>>) -> Result<(), Error> {
+        let (experiment, variant) = (self.experiment, self.variant);
+        let place = |error: Error| error.of(format!("experiment `{}`", experiment.id));
+        let of_variant =
+            |error: Error| error.of(format!("variant `{}`", self.at.get(Dimension::Variant)));
+        for repetition in 0..experiment.repetitions.of(quick) {
+            let simulation = Simulation {
+                input: Arc::clone(&inputs.open[self.at.get(Dimension::Workload)]),
+                drive: variant.drive.clone(),
+                schemes: schemes(variant).map_err(of_variant)?,
+                set: sets_at(variant, self.of_run).map_err(place)?,
+                state: state(self.of_run).map_err(place)?,
+                seed: 1 + repetition,
+                limit: experiment.requests.map(|requests| requests.of(quick)),
+                burn_in: burn_in(experiment, inputs),
+                wear_from: None,
+            };
+            let setup = simulation.setup().map_err(of_variant)?;
+            let mut run = Point::run(self.under, self.at, setup);
+            if let Some(life) = &experiment.life {
+                run = of_life(run, life.of(quick)).map_err(place)?;
+            }
+            points.push(Point {
+                experiment,
+                under: self.under.to_owned(),
+                variant: variant.clone(),
+                run,
+                at: self.at.clone(),
+                of_run: self.of_run.clone(),
+            });
+        }
+        Ok(())
+    }
 }
 
 /// `point` as a life that `terms` ask for.

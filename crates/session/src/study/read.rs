@@ -32,6 +32,8 @@ impl Study {
         for check in checks {
             check(&study).map_err(|error| error.of(name))?;
         }
+        let switches = study.check_switches(text);
+        switches.map_err(|error| error.of(name))?;
         Ok(study)
     }
 
@@ -141,7 +143,12 @@ fn complete(text: &str) -> Result<(), StudyError> {
             }
         }
     }
-    for (kind, keys) in [("variants", &["drive"][..]), ("workloads", &[])] {
+    let of_switch = &["what", "default", "experiments", "alternatives"][..];
+    for (kind, keys) in [
+        ("variants", &["drive"][..]),
+        ("workloads", &[]),
+        ("switches", of_switch),
+    ] {
         let all = study.get(kind).and_then(toml::Value::as_table);
         for (name, table) in all.into_iter().flatten() {
             if let Some(table) = table.as_table() {

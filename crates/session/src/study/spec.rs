@@ -15,6 +15,7 @@ use super::error::StudyError;
 pub use super::forgiving::Scale;
 use super::forgiving::{parsed, values};
 use super::metric::{Metric, Source};
+use super::switches::Switch;
 use crate::error::Error;
 use crate::input::Example;
 use crate::life::{Terms, Until, Years};
@@ -48,6 +49,9 @@ pub struct Study {
     /// that is none of them.
     #[serde(default)]
     pub workloads: BTreeMap<String, Load>,
+    /// Choices that could be others, by name.
+    #[serde(default)]
+    pub switches: BTreeMap<String, Switch>,
     /// What is simulated, or measured of cells.
     #[serde(rename = "experiment", default)]
     pub experiments: Vec<Experiment>,
@@ -109,7 +113,7 @@ pub struct Knob {
 }
 
 /// A drive with its schemes.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(
     deny_unknown_fields,
     expecting = "a table with drive, and schemes and set where it has them"
@@ -396,6 +400,12 @@ pub struct Drawing {
     /// A row each value of `x`, the first the one to compare with; a panel side by side each of `y`.
     #[serde(default)]
     pub across: bool,
+    /// Of a figure `across`: a bar in each row goes from the value of the row above to its own.
+    #[serde(default)]
+    pub waterfall: bool,
+    /// Of a figure `along`: a marker each drive.
+    #[serde(default)]
+    pub drives: bool,
 }
 
 impl Default for Drawing {
@@ -414,6 +424,8 @@ impl Default for Drawing {
             same_y: false,
             in_readme: false,
             across: false,
+            waterfall: false,
+            drives: false,
         }
     }
 }
@@ -639,6 +651,12 @@ impl Study {
             return Err(StudyError::Across);
         }
         let has_more = figure.across || has_any || figure.same_y || !figure.reduction.is_empty();
+        if figure.waterfall && !figure.across {
+            return Err(StudyError::Alone("waterfall", "across"));
+        }
+        if figure.drives && along.is_none() {
+            return Err(StudyError::Alone("drives", "along"));
+        }
         if figure.along.is_some() && (has_more || figure.log_x) {
             return Err(StudyError::Along);
         }

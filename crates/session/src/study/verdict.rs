@@ -6,14 +6,21 @@ use super::claim::{Claim, FromPoints};
 use super::measure::{self, Choices, Phases, is_in};
 use super::metric::Source;
 use super::points::{Estimate, Points};
+use super::sources::Said;
 use super::spec::Study;
+use super::switches::Tried;
 
 /// What became of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ruling {
     /// All its numbers are in their bands.
     Reproduced,
+    /// One is not, and no other choice was tried.
     Missed,
+    /// One is not, and another choice alone brings all of them there: found by looking, so no reproduction.
+    MissedForChoice,
+    /// One is not, with any of the choices that were tried.
+    MissedAsFinding,
     /// It comes out either way by a choice that the paper leaves open.
     Undetermined,
     /// A parameter was chosen from the published number: a check of consistency.
@@ -30,6 +37,8 @@ impl Ruling {
         match self {
             Ruling::Reproduced => "reproduced",
             Ruling::Missed => "missed",
+            Ruling::MissedForChoice => "missed for a choice",
+            Ruling::MissedAsFinding => "missed as a finding",
             Ruling::Undetermined => "undetermined",
             Ruling::Fitted => "fitted",
             Ruling::NotComparable => "not-comparable",
@@ -37,10 +46,14 @@ impl Ruling {
         }
     }
 
-    fn of(holds: bool) -> Ruling {
-        match holds {
-            true => Ruling::Reproduced,
-            false => Ruling::Missed,
+    /// Of a claim that holds or does not, and of what other choices make of it.
+    fn of(holds: bool, trials: &[Trial<'_>]) -> Ruling {
+        let mut tried = trials.iter().filter_map(|trial| trial.holds).peekable();
+        match (holds, tried.peek().is_some(), tried.any(|holds| holds)) {
+            (true, ..) => Ruling::Reproduced,
+            (false, false, _) => Ruling::Missed,
+            (false, true, true) => Ruling::MissedForChoice,
+            (false, true, false) => Ruling::MissedAsFinding,
         }
     }
 }
@@ -59,6 +72,18 @@ pub struct Part<'a> {
     pub measured: Option<Estimate>,
     /// In its phases, if it has any.
     pub phases: Option<Phases>,
+    /// An end of the band that lies within one sense of the number, and how long a sense takes (us).
+    pub edge: Option<(f64, f64)>,
+}
+
+/// A claim with another choice.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trial<'a> {
+    pub tried: Tried<'a>,
+    /// Its numbers that decide, part by part.
+    pub numbers: Vec<Option<f64>>,
+    /// Whether all of them are in their bands; none where one was not measured.
+    pub holds: Option<bool>,
 }
 
 impl Part<'_> {
@@ -67,12 +92,28 @@ impl Part<'_> {
         Some(is_in(self.band, self.measured?.mean))
     }
 
-    /// Whether the number that decides is: the median phase, or the default point without phases.
-    fn holds(&self) -> Option<bool> {
+    /// The number that decides: of the median phase, or of the default point without phases.
+    fn number(&self) -> Option<f64> {
         match &self.phases {
-            Some(phases) => Some(is_in(self.band, phases.median)),
-            None => self.holds_at_default(),
+            Some(phases) => Some(phases.median),
+            None => Some(self.measured?.mean),
         }
+    }
+
+    /// Whether the number that decides is in the band.
+    fn holds(&self) -> Option<bool> {
+        Some(is_in(self.band, self.number()?))
+    }
+
+    /// The end of the band that is nearest to the number, of a percentile, if less than `sense_us` is between them.
+    fn edge(&self, sense_us: f64) -> Option<(f64, f64)> {
+        let number = self.number().filter(|_| is_percentile(self.metric))?;
+        let [low, high] = self.band.map(|end| (end - number).abs());
+        let (end, apart) = match low <= high {
+            true => (self.band[0], low),
+            false => (self.band[1], high),
+        };
+        (apart < sense_us).then_some((end, sense_us))
     }
 }
 
@@ -101,6 +142,8 @@ pub struct Verdict<'a> {
     pub holds_at_default: Option<bool>,
     /// By the choices that the paper leaves open.
     pub choices: Option<Choices>,
+    /// By the choices of the study that could be others, each alone.
+    pub trials: Vec<Trial<'a>>,
     /// Why, where it is not reproduced.
     pub note: String,
 }
@@ -112,6 +155,10 @@ pub struct Known<'a> {
     pub absent: &'a BTreeMap<String, String>,
     /// The value of each claim about a drive as it is.
     pub facts: &'a BTreeMap<String, f64>,
+    /// What profiles say of each claim.
+    pub said: &'a BTreeMap<String, Said>,
+    /// Whether it is the quick form.
+    pub quick: bool,
 }
 
 /// Every claim of `study` against `points`.
@@ -122,8 +169,18 @@ pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Ve
         .collect()
 }
 
-fn one<'a>(study: &Study, claim: &'a Claim, points: &Points, known: &Known<'_>) -> Verdict<'a> {
-    let parts = parts(claim, points, known);
+fn one<'a>(study: &'a Study, claim: &'a Claim, points: &Points, known: &Known<'_>) -> Verdict<'a> {
+    let mut parts = parts(claim, points, known);
+    let said = known.said.get(&claim.id);
+    if let Some(sense_us) = said.and_then(|said| said.sense_us) {
+        parts
+            .iter_mut()
+            .for_each(|part| part.edge = part.edge(sense_us));
+    }
+    let of_profiles = said.map(|said| said.fitted.clone());
+    let of_profiles = of_profiles.filter(|words| !words.is_empty());
+    let fitted = claim.fitted.clone().or(of_profiles);
+    let trials = trials(study, claim, points, known);
     let (holds, holds_at_default) = (
         all(&parts, |p| p.holds()),
         all(&parts, |p| p.holds_at_default()),
@@ -138,16 +195,19 @@ fn one<'a>(study: &Study, claim: &'a Claim, points: &Points, known: &Known<'_>) 
     });
     let reason = || claim.reason.clone().unwrap_or_default();
     let missing = || without_number(study, claim, &parts, known);
-    let (ruling, note) = match (&claim.input, &claim.not_comparable, &claim.fitted, holds) {
+    let (ruling, note) = match (&claim.input, &claim.not_comparable, &fitted, holds) {
         (Some(words), ..) => (Ruling::Input, words.clone()),
         (_, Some(words), ..) => (Ruling::NotComparable, words.clone()),
-        (_, _, Some(words), Some(_)) => (Ruling::Fitted, words.clone()),
+        (_, _, Some(words), Some(_)) => match &claim.reason {
+            Some(reason) => (Ruling::Fitted, format!("{words}. {reason}")),
+            None => (Ruling::Fitted, words.clone()),
+        },
         (_, _, Some(words), None) => (Ruling::Fitted, format!("{words}; {}", missing())),
         (.., None) => (Ruling::NotComparable, missing()),
         (.., Some(holds)) => match &choices {
             Some(choices) if choices.leave_it_open() => (Ruling::Undetermined, reason()),
             _ if holds && holds_at_default == Some(true) => (Ruling::Reproduced, String::new()),
-            _ => (Ruling::of(holds), reason()),
+            _ => (Ruling::of(holds, &trials), reason()),
         },
     };
     let lost = claim
@@ -160,9 +220,30 @@ fn one<'a>(study: &Study, claim: &'a Claim, points: &Points, known: &Known<'_>) 
         holds,
         holds_at_default,
         choices,
+        trials,
         note,
         parts,
     }
+}
+
+/// `claim` with each alternative that touches it.
+fn trials<'a>(
+    study: &'a Study,
+    claim: &Claim,
+    points: &Points,
+    known: &Known<'_>,
+) -> Vec<Trial<'a>> {
+    let one = |tried: Tried<'a>| {
+        let with = study.with_alternative(claim, tried, known.quick)?;
+        let parts = parts(&with, points, known);
+        Some(Trial {
+            tried,
+            holds: all(&parts, |part| part.holds()),
+            numbers: parts.iter().map(Part::number).collect(),
+        })
+    };
+    let alternatives = study.alternatives();
+    alternatives.filter_map(|(tried, ..)| one(tried)).collect()
 }
 
 /// Whether all `parts` hold; none where one has no number, or there is none.
@@ -190,6 +271,7 @@ fn parts<'a>(claim: &'a Claim, points: &Points, known: &Known<'_>) -> Vec<Part<'
                 band,
                 measured: measured.filter(|_| !is_absent),
                 phases: measure::phases(points, from, metric, band).filter(|_| !is_absent),
+                edge: None,
             });
         }
     };
@@ -208,9 +290,16 @@ fn parts<'a>(claim: &'a Claim, points: &Points, known: &Known<'_>) -> Vec<Part<'
             band,
             measured: value.and_then(|value| Estimate::of(&[*value])),
             phases: None,
+            edge: None,
         });
     }
     parts
+}
+
+fn is_percentile(metric: &str) -> bool {
+    let end = metric.strip_prefix("write_").unwrap_or(metric);
+    let digit = end.strip_prefix('p').and_then(|rest| rest.chars().next());
+    digit.is_some_and(|c| c.is_ascii_digit())
 }
 
 /// Why `claim` has no number.
@@ -223,11 +312,6 @@ fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Know
     let metric = missing.map_or("", |part| part.metric);
     let mut from = claim.all_points();
     let from = from.find(|from| of_metrics(from).any(|name| name == metric));
-    let is_percentile = |metric: &str| {
-        let end = metric.strip_prefix("write_").unwrap_or(metric);
-        let digit = end.strip_prefix('p').and_then(|rest| rest.chars().next());
-        digit.is_some_and(|c| c.is_ascii_digit())
-    };
     let why = match from.map(|from| study.source(from)) {
         Some(Source::Runs) if is_percentile(metric) => {
             "too few requests for this percentile in this form of the study"
@@ -243,7 +327,10 @@ fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Know
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tally {
     pub reproduced: usize,
+    /// With no other choice tried.
     pub missed: usize,
+    pub missed_for_choice: usize,
+    pub missed_as_finding: usize,
     pub undetermined: usize,
     pub not_comparable: usize,
 }
@@ -280,6 +367,8 @@ impl Totals {
             *match (verdict.ruling, verdict.holds) {
                 (Ruling::Reproduced, _) => &mut tally.reproduced,
                 (Ruling::Missed, _) => &mut tally.missed,
+                (Ruling::MissedForChoice, _) => &mut tally.missed_for_choice,
+                (Ruling::MissedAsFinding, _) => &mut tally.missed_as_finding,
                 (Ruling::Undetermined, _) => &mut tally.undetermined,
                 (Ruling::NotComparable, _) => &mut tally.not_comparable,
                 (Ruling::Fitted, Some(true)) => &mut totals.fitted.in_band,
@@ -354,6 +443,8 @@ mod tests {
         let nothing = Known {
             absent: &BTreeMap::new(),
             facts: &BTreeMap::new(),
+            said: &BTreeMap::new(),
+            quick: false,
         };
         judge(study, points, &nothing)
     }
@@ -535,6 +626,61 @@ mod tests {
         }
     }
 
+    /// An end of the band within a sense of a percentile is told, the nearer one; of other metrics and further away none is.
+    #[test]
+    fn formula_an_edge_that_splits_a_sense() {
+        let part = |metric, mean| Part {
+            says: "",
+            metric,
+            unit: "us",
+            band: [161.0, 323.0],
+            measured: Estimate::of(&[mean]),
+            phases: None,
+            edge: None,
+        };
+        for (metric, mean, edge) in [
+            ("p99.99_us", 159.0, Some((161.0, 37.5))),
+            ("p99.99_us", 191.0, Some((161.0, 37.5))),
+            ("p99.99_us", 300.0, Some((323.0, 37.5))),
+            ("p99.99_us", 242.0, None),
+            ("p99.99_us", 361.0, None),
+            ("mean_us", 159.0, None),
+        ] {
+            assert_eq!(part(metric, mean).edge(37.5), edge, "{metric} {mean}");
+        }
+    }
+
+    /// What a profile says makes a claim fitted, beside what the claim says of a miss; not one that has no number to compare.
+    #[test]
+    fn formula_a_profile_makes_a_claim_fitted() {
+        let study = study(
+            &(claim("p.one", "metric = \"iops\"", "", "reason = \"why\"")
+                + &claim("p.two", "metric = \"iops\"", "", "not_comparable = \"n\"")),
+        );
+        let said = Said {
+            fitted: "a value".into(),
+            sense_us: None,
+        };
+        let said = ["p.one", "p.two"].map(|id| (id.to_owned(), said.clone()));
+        let known = Known {
+            absent: &BTreeMap::new(),
+            facts: &BTreeMap::new(),
+            said: &said.into(),
+            quick: false,
+        };
+        let points = points("iops", &[("2h", "40", 9.0)]);
+        let verdicts = judge(&study, &points, &known);
+        let of = |i: usize| {
+            (
+                verdicts[i].ruling,
+                verdicts[i].holds,
+                verdicts[i].note.as_str(),
+            )
+        };
+        assert_eq!(of(0), (Ruling::Fitted, Some(false), "a value. why"));
+        assert_eq!(of(1), (Ruling::NotComparable, Some(false), "n"));
+    }
+
     /// Published rows, ours, what is fitted and what is an input are counted apart.
     #[test]
     fn formula_totals_are_counted_apart() {
@@ -569,6 +715,7 @@ mod tests {
                 missed: 1,
                 undetermined: 1,
                 not_comparable: 2,
+                ..Tally::default()
             },
             ours: Tally {
                 reproduced: 1,
@@ -604,6 +751,8 @@ mod tests {
             let nothing = Known {
                 absent: &BTreeMap::new(),
                 facts: &BTreeMap::new(),
+                said: &BTreeMap::new(),
+                quick: false,
             };
             let verdicts = judge(&study, &Points::default(), &nothing);
             assert_eq!(verdicts[0].ruling, Ruling::NotComparable);
