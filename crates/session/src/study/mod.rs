@@ -5,6 +5,7 @@
 //!   [`Matrix`](crate::Matrix) runs.
 //! - [`correlation`], [`margin`]: what the cells alone tell. [`fact`]: what needs no run.
 //! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives.
+//! - [`tension`]: which rows hold together on one chip, drawn from the ranges of its open numbers.
 //! - [`measure`](mod@measure): the numbers of claims, by phase and by open choice. [`verdict`]: what becomes of them.
 
 pub mod claim;
@@ -21,6 +22,7 @@ pub mod points;
 mod read;
 pub mod reduction;
 pub mod spec;
+pub mod tension;
 pub mod verdict;
 
 use std::collections::BTreeMap;
