@@ -34,12 +34,12 @@ impl Case {
 }
 
 /// The cases of all rows, row after row, the switches running fastest.
-pub fn all(plan: &Plan, study: &Study) -> Vec<Case> {
+pub fn all(plan: &Plan, study: &Study, quick: bool) -> Vec<Case> {
     let mut all = Vec::new();
     for (i, row) in plan.rows(study).enumerate() {
         let touches = touching(plan, study, &row);
-        let settings = settings(plan, |switch| touches[switch]);
-        for free in combinations(&row.figure.free) {
+        let settings = settings(plan, quick, |switch| touches[switch]);
+        for free in combinations(&row.figure.open(quick)) {
             for setting in &settings {
                 all.push(Case {
                     row: i,
@@ -53,12 +53,12 @@ pub fn all(plan: &Plan, study: &Study) -> Vec<Case> {
     all
 }
 
-/// Positions of the switches that `moves` has, crossed; those of the others are 0.
-pub fn settings(plan: &Plan, moves: impl Fn(usize) -> bool) -> Vec<Setting> {
+/// Positions of the switches that `moves` has, crossed, in the quick form or the full one; those of the others are 0.
+pub fn settings(plan: &Plan, quick: bool, moves: impl Fn(usize) -> bool) -> Vec<Setting> {
     let none = vec![Vec::new()];
     let switches = plan.switches.iter().enumerate();
     switches.fold(none, |all, (i, switch)| {
-        let positions = match moves(i) {
+        let positions = match moves(i) && (switch.quick || !quick) {
             true => switch.alternatives.len() + 1,
             false => 1,
         };

@@ -100,7 +100,7 @@ pub fn run<'a>(
     progress: &dyn Progress,
 ) -> Result<Outcome<'a>, Error> {
     let rows: Vec<RowOf<'a>> = plan.rows(study).collect();
-    let cases = cases::all(plan, study);
+    let cases = cases::all(plan, study, terms.quick);
     let n = terms.draws.unwrap_or(plan.draws.of(terms.quick));
     let draws = draw::draws(plan, n)?;
     let screened = parallel::each(&draws, terms.threads, |draw| {
@@ -169,7 +169,7 @@ impl Outcome<'_> {
     /// The chip as shipped, then the `most` draws with most fit rows that the cells leave possible under one setting of the
     /// switches; of equals the one drawn first.
     fn ranked(&self, most: u64) -> Vec<usize> {
-        let settings = cases::settings(self.plan, |_| true);
+        let settings = cases::settings(self.plan, self.quick, |_| true);
         let possible = |draw: usize| {
             let together = |setting: &cases::Setting| {
                 let of_row = |row: usize| {

@@ -45,6 +45,10 @@ pub struct Plan {
     pub figures: Vec<Figure>,
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn none() -> Scale {
     Scale { full: 0, quick: 0 }
 }
@@ -90,6 +94,9 @@ pub struct Switch {
     pub what: String,
     /// What the study has.
     pub default: String,
+    /// Whether the quick form has its alternatives too.
+    #[serde(default = "yes")]
+    pub quick: bool,
     #[serde(rename = "alternative")]
     pub alternatives: Vec<Alternative>,
 }
@@ -126,6 +133,9 @@ pub struct Figure {
     /// Coordinates that the paper leaves open: one value of each for all rows of the figure.
     #[serde(default)]
     pub free: BTreeMap<Dimension, Vec<String>>,
+    /// Fewer of these values for the quick form.
+    #[serde(default)]
+    pub quick: BTreeMap<Dimension, Vec<String>>,
     /// Requests a point; those of the experiment where it does not say.
     pub requests: Option<Scale>,
     #[serde(rename = "row")]
@@ -300,12 +310,19 @@ impl Plan {
                 }
             }
         }
-        match figure.rows.first() {
-            Some(row) if figure.free.values().any(Vec::is_empty) => {
-                Err(lines.of(&row.claim, StudyError::No("free")))
-            }
-            _ => Ok(()),
+        let Some(row) = figure.rows.first() else {
+            return Ok(());
+        };
+        if figure.free.values().chain(figure.quick.values()).any(Vec::is_empty) {
+            return Err(lines.of(&row.claim, StudyError::No("free")));
         }
+        for (dimension, values) in &figure.quick {
+            let free = figure.free.get(dimension).map_or(&[][..], Vec::as_slice);
+            if let Some(value) = values.iter().find(|value| !free.contains(value)) {
+                return Err(lines.of(&row.claim, StudyError::QuickAlone(value.clone())));
+            }
+        }
+        Ok(())
     }
 
     /// The chip as it is shipped.
@@ -346,6 +363,17 @@ impl<'a> RowOf<'a> {
         let own = self.claim.points.iter().zip(self.claim.band);
         let also = self.claim.also.iter().map(|also| (&also.points, also.band));
         own.chain(also)
+    }
+}
+
+impl Figure {
+    /// The coordinates that are open, in the quick form or the full one.
+    pub fn open(&self, quick: bool) -> BTreeMap<Dimension, Vec<String>> {
+        let mut open = self.free.clone();
+        if quick {
+            open.extend(self.quick.clone());
+        }
+        open
     }
 }
 

@@ -268,7 +268,7 @@ fn together(outcome: &Outcome<'_>, drawn: &Drawn) -> Option<Together> {
         }
         all
     };
-    let settings = cases::settings(outcome.plan, |_| true);
+    let settings = cases::settings(outcome.plan, outcome.quick, |_| true);
     let all = settings.iter().map(under);
     all.reduce(|a, b| {
         if (b.fit, b.check) > (a.fit, a.check) {
@@ -331,7 +331,7 @@ fn pairs(outcome: &Outcome<'_>, draws: &[OfDraw]) -> Vec<Pair> {
 fn nearest(outcome: &Outcome<'_>, a: usize, b: usize) -> Option<Pair> {
     let mut nearest: Option<Pair> = None;
     let one_figure = outcome.rows[a].figure.id == outcome.rows[b].figure.id;
-    let settings = cases::settings(outcome.plan, |_| true);
+    let settings = cases::settings(outcome.plan, outcome.quick, |_| true);
     for drawn in &outcome.drawn {
         let (of_a, of_b) = (
             judged_cases(outcome, drawn, a),
