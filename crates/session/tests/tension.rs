@@ -129,7 +129,11 @@ fn what_a_wrong_plan_says() {
         ("drives = 3", "drives = 1", "two drives"),
         ("knob]]\nid", "knob]]\nname", "name"),
         ("band = [0, 99]", "band = [9, 0]", "ends before"),
-        ("free = {", "quick = { temperature = [\"25\"] }\nfree = {", "`25` is in the quick form alone"),
+        (
+            "free = {",
+            "quick = { temperature = [\"25\"] }\nfree = {",
+            "`25` is in the quick form alone",
+        ),
     ] {
         assert!(PLAN.contains(from), "{from}");
         let error = Plan::parse("p.toml", &PLAN.replacen(from, to, 1), &study).unwrap_err();
@@ -155,12 +159,23 @@ fn sequence_cases_of_rows() {
     assert_eq!(of(0), expected);
     assert_eq!(of(0), of(1));
     // The quick form may have fewer of both.
-    let quick = PLAN.replacen("free = {", "quick = { temperature = [\"55\"] }\nfree = {", 1);
-    let quick = quick.replacen("default = \"ldpc-1k\"", "default = \"ldpc-1k\"\nquick = false", 1);
+    let quick = PLAN.replacen(
+        "free = {",
+        "quick = { temperature = [\"55\"] }\nfree = {",
+        1,
+    );
+    let quick = quick.replacen(
+        "default = \"ldpc-1k\"",
+        "default = \"ldpc-1k\"\nquick = false",
+        1,
+    );
     let plan = Plan::parse("p.toml", &quick, &study).unwrap();
     assert_eq!(cases::all(&plan, &study, false), all);
     let all = cases::all(&plan, &study, true);
-    assert_eq!((all.len(), &all[0].free[&Dimension::Temperature][..]), (2, "55"));
+    assert_eq!(
+        (all.len(), &all[0].free[&Dimension::Temperature][..]),
+        (2, "55")
+    );
 }
 
 /// Numbers of one drive made by the model at known knobs are found again at those knobs, each and together, at the rate that

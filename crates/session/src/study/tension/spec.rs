@@ -313,7 +313,12 @@ impl Plan {
         let Some(row) = figure.rows.first() else {
             return Ok(());
         };
-        if figure.free.values().chain(figure.quick.values()).any(Vec::is_empty) {
+        if figure
+            .free
+            .values()
+            .chain(figure.quick.values())
+            .any(Vec::is_empty)
+        {
             return Err(lines.of(&row.claim, StudyError::No("free")));
         }
         for (dimension, values) in &figure.quick {
