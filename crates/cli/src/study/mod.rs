@@ -42,16 +42,16 @@ Examples:
       the full form; run the command again after an interruption and it goes on
   firstread study ct-qlc --only fig12,fig14 --out ct-qlc
   firstread study ct-qlc --tension --quick --out tension
-      which rows hold together on one chip: its open numbers are drawn again and again from the ranges of their
-      evidence, by the plan in studies/ct-qlc/tension.toml (docs/tension.md)
+      which rows hold together on one chip: its open numbers are drawn again and again from the
+      ranges of their evidence, by the plan in studies/ct-qlc/tension.toml (docs/tension.md)
   firstread study --new mine.toml
       a study of your own to begin with: commented, and runs as it is (docs/studies.md)
   firstread study mine.toml --quick --out mine
 
 The folder gets report.html (no network needed), README.md (the table of claims), results.json,
 claims.csv, points.csv, cells.csv (what is measured without a run), figures/ (SVG and PNG) and
-points/ (each simulation's whole result). With --tension it gets tension.json, tension.csv (draw by row),
-tension.svg and tension.png, cells/ (what the cells say of each draw) and points/.
+points/ (each simulation's whole result). With --tension it gets tension.json, tension.csv (draw by
+row), tension.svg and tension.png, cells/ (what the cells say of each draw) and points/.
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: the folder keeps every simulation that

@@ -15,7 +15,7 @@ use super::super::plan;
 use super::super::spec::{Cells, Study};
 use super::cases::{self, Case};
 use super::draw::Draw;
-use super::spec::{From, Number, Plan, RowOf, Screen};
+use super::spec::{Number, Plan, RowOf, Screen, Start};
 use crate::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::error::Error;
 use crate::setup::profile;
@@ -154,7 +154,7 @@ impl Walk {
         let age = condition.age;
         let best = medium.nominal_optimum(&block, age)?;
         let mut entries: Vec<LevelOffsets> = Vec::with_capacity(MAX_FACTORY + 1);
-        if screen.walk == From::Best {
+        if screen.walk == Start::Best {
             entries.push(best);
         }
         entries.extend(&table[..usize::from(len)]);

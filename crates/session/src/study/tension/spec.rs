@@ -184,7 +184,7 @@ impl Part {
 pub struct Screen {
     pub variant: Spanned<String>,
     /// Where reads begin.
-    pub walk: From,
+    pub walk: Start,
     pub metric: Number,
     /// Size of a read, which fails if one of its codewords does.
     pub read_kib: u32,
@@ -199,7 +199,7 @@ pub struct Screen {
 /// With which levels a read begins, before it walks the factory table.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub enum From {
+pub enum Start {
     /// The first entry of the factory table.
     Factory,
     /// The levels that are best for the nominal page: no levels of a group are better for all of its pages.
