@@ -1,7 +1,7 @@
 //! Which published rows hold together: one chip, drawn again and again from the ranges that its evidence leaves, has
 //! to make all of them at once.
 //!
-//! - [`spec`]: a plan as it is written (`tension.toml` beside the study), and what is refused.
+//! - [`spec`]: a plan as it is written (`tension.toml` beside the study). `read` refuses those that mean nothing.
 //! - [`draw`]: a low-discrepancy sequence over the knobs.
 //! - [`cases`]: the cases of each row: its figure's free conditions, crossed with the switches that touch it.
 //! - [`screen`]: what the cells alone rule out. [`points`]: simulations of what is left.
@@ -11,6 +11,7 @@
 pub mod cases;
 pub mod draw;
 pub mod points;
+mod read;
 pub mod rule;
 pub mod run;
 pub mod screen;
