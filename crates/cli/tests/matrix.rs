@@ -623,3 +623,49 @@ mod ctrl_c {
         assert!(again.err.contains(&format!("{kept} of ")), "{}", again.err);
     }
 }
+
+/// Tension of a study of one's own, by the plan beside it: a line a draw, found again, and what is refused.
+#[test]
+fn smoke_tension_of_a_study_of_ones_own() {
+    let plan = include_str!("../../session/tests/data/tension_plan.toml");
+    let folder = Folder::new("tension")
+        .with(
+            "study.toml",
+            include_str!("../../session/tests/data/tension_study.toml"),
+        )
+        .with("tension.toml", plan);
+    let line = "study study.toml --tension --draws 2 --threads 2 --out t";
+    let first = folder.run(line).ok();
+    for text in ["t.retries", "Pairs that never hold together", "As shipped"] {
+        let text = text.to_lowercase();
+        assert!(first.out.to_lowercase().contains(&text), "{}", first.out);
+    }
+    let csv = folder.read("t/tension.csv");
+    assert_eq!(csv.lines().count(), 4, "{csv}");
+    assert!(csv.starts_with("draw,simulated,drift (mV/decade),t.retries,t.retries number,"));
+    let json: Value = serde_json::from_str(&folder.read("t/tension.json")).unwrap();
+    assert_eq!(json["draws"][0]["values"][0], 28.0);
+    assert!(folder.read("t/tension.svg").contains("<svg"));
+    let again = folder.run(line).ok();
+    assert_eq!(again.out, first.out);
+    assert!(
+        again
+            .err
+            .contains("24 simulations, 24 of them there already"),
+        "{}",
+        again.err
+    );
+    folder
+        .run("study dwr --tension --out d")
+        .says("no plan for --tension");
+    folder
+        .run("study ct-qlc --draws 5 --out d")
+        .says("--draws goes with --tension");
+    folder
+        .run("study ct-qlc --tension --only fig12 --out d")
+        .says("--only does not go with --tension");
+    folder.write("tension.toml", &plan.replace("[\"20 mV", "[\"30 mV"));
+    folder
+        .run(line)
+        .says("tension.toml:15: knob `drift` goes from 30 mV/decade");
+}

@@ -27,7 +27,7 @@ fn page(name: &str) -> PathBuf {
 }
 
 /// That the generated page `name` is `text`.
-fn check(name: &str, text: &str) {
+pub fn check(name: &str, text: &str) {
     let path = page(name);
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         fs::write(&path, text).unwrap();
@@ -46,7 +46,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-fn table(text: &mut String, head: &str, rows: impl IntoIterator<Item = Vec<String>>) {
+pub fn table(text: &mut String, head: &str, rows: impl IntoIterator<Item = Vec<String>>) {
     let columns = head.split('|').count();
     writeln!(text, "| {head} |\n|{}", "---|".repeat(columns)).unwrap();
     for row in rows {
@@ -56,7 +56,7 @@ fn table(text: &mut String, head: &str, rows: impl IntoIterator<Item = Vec<Strin
     text.push('\n');
 }
 
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     match text.is_empty() {
         true => String::new(),
         false => format!("`{text}`"),

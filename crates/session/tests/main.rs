@@ -3,6 +3,7 @@
 
 mod burn_in;
 mod documented;
+mod evidence;
 mod fio_json;
 mod life;
 mod lives;
@@ -10,3 +11,4 @@ mod matrix;
 mod own_study;
 mod published_rows;
 mod simulate;
+mod tension;

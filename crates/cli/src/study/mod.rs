@@ -2,7 +2,7 @@
 //!
 //! The study itself is in `firstread_session::study`.
 //!
-//! - [`correlation`], [`figures`]: pictures. [`claims`]: verdicts in words. [`report`]: pages.
+//! - [`correlation`], [`figures`]: pictures. [`claims`]: verdicts in words. [`report`]: pages. [`tension`]: which rows hold together.
 
 mod claims;
 mod correlation;
@@ -10,6 +10,7 @@ mod figures;
 mod prose;
 mod report;
 mod switches;
+mod tension;
 
 use std::path::{Path, PathBuf};
 
@@ -43,13 +44,17 @@ Examples:
   firstread study ct-qlc --out ct-qlc --traces traces
       the full form; run the command again after an interruption and it goes on
   firstread study ct-qlc --only fig12,fig14 --out ct-qlc
+  firstread study ct-qlc --tension --quick --out tension
+      which rows hold together on one chip: its open numbers are drawn again and again from the
+      ranges of their evidence, by the plan in studies/ct-qlc/tension.toml (docs/tension.md)
   firstread study --new mine.toml
       a study of your own to begin with: commented, and runs as it is (docs/studies.md)
   firstread study mine.toml --quick --out mine
 
 The folder gets report.html (no network needed), README.md (the table of claims), results.json,
 claims.csv, points.csv, cells.csv (what is measured without a run), figures/ (SVG and PNG) and
-points/ (each simulation's whole result).
+points/ (each simulation's whole result). With --tension it gets tension.json, tension.csv (draw by
+row), tension.svg and tension.png, cells/ (what the cells say of each draw) and points/.
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP: the folder keeps every simulation that
@@ -64,7 +69,7 @@ pub struct StudyArgs {
     #[arg(value_name = "NAME|FILE|all", required_unless_present = "new")]
     study: Option<String>,
     /// Write a study of your own to begin with, commented, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "quick", "drives", "out", "only", "traces", "threads"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "quick", "drives", "out", "only", "traces", "threads", "tension", "draws"])]
     new: Option<PathBuf>,
     /// Use fewer requests, drives and points: every claim, at lower precision
     #[arg(long)]
@@ -79,6 +84,13 @@ pub struct StudyArgs {
     /// Run only these experiments and correlations
     #[arg(long, value_name = "ID,ID...", value_delimiter = ',')]
     only: Vec<String>,
+    /// Ask which rows hold together on one chip, by the plan of the study (`tension.toml` beside it): what the cells leave
+    /// possible is simulated, and the rest of the study is not run
+    #[arg(long)]
+    tension: bool,
+    /// Draws of --tension, instead of the plan's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    draws: Option<u16>,
     /// Folder of the traces that the study names
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
@@ -108,6 +120,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let (Some(given), Some(out)) = (&args.study, &args.out) else {
         return Err(Usage("name a study, and a folder with --out".into()).into());
     };
+    tension::check(args)?;
     let mut studies = find(given)?;
     for named in &mut studies {
         if let Some(drives) = args.drives {
@@ -123,7 +136,10 @@ pub fn study(args: &StudyArgs) -> Result<()> {
             true => out.clone(),
             false => out.join(&named.name),
         };
-        run(args, named, &folder)?;
+        match args.tension {
+            true => tension::run(args, named, &folder)?,
+            false => run(args, named, &folder)?,
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! run.
 
 use firstread_core::{CellMode, DieId, Ns, SuperblockId};
+use firstread_drive::profile::DriveProfile;
 use firstread_nand::Medium;
 use firstread_nand::characterize::{self, sentinel_correlations};
 
@@ -65,6 +66,17 @@ pub fn measure<'a>(
 fn one<'a>(study: &Study, spec: &'a Correlation, done: &dyn Fn()) -> Result<Measured<'a>, Error> {
     let variant = &study.variants[&spec.variant];
     let profile = profile(&variant.drive, &plan::overrides(variant)?)?;
+    one_of(study, spec, &profile, spec.drives, done)
+}
+
+/// The same of `drives` drives with `profile`.
+pub(super) fn one_of<'a>(
+    study: &Study,
+    spec: &'a Correlation,
+    profile: &DriveProfile,
+    drives: u64,
+    done: &dyn Fn(),
+) -> Result<Measured<'a>, Error> {
     let cells = profile.cells;
     if !cells.have_voltages() {
         return Err(StudyError::NoVoltages(spec.variant.clone(), cells.name()).into());
@@ -94,7 +106,7 @@ fn one<'a>(study: &Study, spec: &'a Correlation, done: &dyn Fn()) -> Result<Meas
         spec,
         mode: profile.mode,
         published: claim.and_then(|c| c.published.parse().ok()),
-        drives: (1..=spec.drives).map(drive).collect::<Result<_, Error>>()?,
+        drives: (1..=drives).map(drive).collect::<Result<_, Error>>()?,
         sentinels: mode.map_or(Vec::new(), |m| m.sentinels.clone()),
         dac_mv: profile.chip.dac_step_mv,
     })

@@ -233,6 +233,36 @@ pub enum StudyError {
          modelled cells"
     )]
     NoVoltages(String, &'static str),
+    /// A study has no plan of tension. Holds the study's name, and those that have one.
+    #[error(
+        "study `{0}` has no plan for --tension (tension.toml beside its file; docs/tension.md); of the shipped studies these have: {1}"
+    )]
+    NoPlan(String, String),
+    /// A plan with too few draws, drives or cells, or too many draws.
+    #[error(
+        "a plan has a knob, 1 to {most} draws in either form, two drives and a chip and a wordline at least"
+    )]
+    PlanNumbers { most: u64 },
+    /// A row of a plan that no points tell. Holds the claim.
+    #[error("claim `{0}` has no `points`, so that no draw could tell")]
+    RowWithoutPoints(String),
+    /// The range of a knob is none.
+    #[error(
+        "`{}` to `{}` is no range: two numbers in one unit, the lower first, and above zero where the spacing is logarithmic",
+        .0[0], .0[1]
+    )]
+    KnobRange([String; 2]),
+    /// What the chip has is not in the range of a knob, or in another unit.
+    #[error(
+        "knob `{knob}` goes from {} to {}, and chip {chip} has {value}: a range holds what is shipped, in its unit",
+        range[0], range[1]
+    )]
+    KnobOutside {
+        knob: String,
+        range: [String; 2],
+        chip: String,
+        value: String,
+    },
     /// The drive of a variant keeps no tables. Holds the variant's name.
     #[error("variant `{0}` keeps no tables")]
     NoTables(String),

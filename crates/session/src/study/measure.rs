@@ -148,8 +148,14 @@ pub fn lost_share(points: &Points, from: &FromPoints) -> Option<f64> {
     phases.filter_map(|phase| of_phase(&phase)).reduce(f64::max)
 }
 
-/// The number of `metric` on each drive, then over drives: numbers of one drive share its seed.
+/// The number of `metric` over drives.
 pub fn number(points: &Points, from: &FromPoints, metric: &str) -> Option<Estimate> {
+    let values = of_drives(points, from, metric)?;
+    Estimate::of(&values).filter(|e| e.mean.is_finite())
+}
+
+/// The number of `metric` on each drive: numbers of one drive share its seed.
+pub fn of_drives(points: &Points, from: &FromPoints, metric: &str) -> Option<Vec<f64>> {
     let mut drives: Vec<Vec<f64>> = Vec::new();
     for at in points_of(points, from) {
         let values = points.values(&from.experiment, at, metric)?;
@@ -180,8 +186,7 @@ pub fn number(points: &Points, from: &FromPoints, metric: &str) -> Option<Estima
             Over::Deviation => return deviation(values),
         })
     };
-    let values = drives.iter().map(one).collect::<Option<Vec<f64>>>()?;
-    Estimate::of(&values).filter(|e| e.mean.is_finite())
+    drives.iter().map(one).collect()
 }
 
 /// Standard deviation of `values`, of their mean (%).

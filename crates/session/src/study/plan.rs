@@ -262,16 +262,11 @@ impl<'a> Planned<'a, '_> {
         let of_variant =
             |error: Error| error.of(format!("variant `{}`", self.at.get(Dimension::Variant)));
         for repetition in 0..experiment.repetitions.of(quick) {
+            let requests = experiment.requests.map(|requests| requests.of(quick));
+            let simulation = simulation(inputs, experiment, variant, self.of_run, requests);
             let simulation = Simulation {
-                input: Arc::clone(&inputs.open[self.at.get(Dimension::Workload)]),
-                drive: variant.drive.clone(),
-                schemes: schemes(variant).map_err(of_variant)?,
-                set: sets_at(variant, self.of_run).map_err(place)?,
-                state: state(self.of_run).map_err(place)?,
                 seed: 1 + repetition,
-                limit: experiment.requests.map(|requests| requests.of(quick)),
-                burn_in: burn_in(experiment, inputs),
-                wear_from: None,
+                ..simulation?
             };
             let setup = simulation.setup().map_err(of_variant)?;
             let mut run = Point::run(self.under, self.at, setup);
@@ -289,6 +284,37 @@ impl<'a> Planned<'a, '_> {
         }
         Ok(())
     }
+}
+
+/// The simulation of `experiment` at `at` on the first drive, with `variant` in place of the one that is named there.
+///
+/// # Errors
+/// [`Error`] where the variant or a coordinate means nothing, or the workload is not there.
+pub(super) fn simulation(
+    inputs: &Inputs,
+    experiment: &Experiment,
+    variant: &Variant,
+    at: &Coordinates,
+    requests: Option<u64>,
+) -> Result<Simulation, Error> {
+    let place = |error: Error| error.of(format!("experiment `{}`", experiment.id));
+    let workload = at.get(Dimension::Workload);
+    let input = inputs.open.get(workload).ok_or_else(|| {
+        let known = inputs.open.keys().map(String::as_str);
+        place(StudyError::no_such("workload", workload, known).into())
+    })?;
+    let of_variant = |error: Error| error.of(format!("variant `{}`", at.get(Dimension::Variant)));
+    Ok(Simulation {
+        input: Arc::clone(input),
+        drive: variant.drive.clone(),
+        schemes: schemes(variant).map_err(of_variant)?,
+        set: sets_at(variant, at).map_err(place)?,
+        state: state(at).map_err(place)?,
+        seed: 1,
+        limit: requests,
+        burn_in: burn_in(experiment, inputs),
+        wear_from: None,
+    })
 }
 
 /// `point` as a life that `terms` ask for.
