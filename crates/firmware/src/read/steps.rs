@@ -133,6 +133,7 @@ impl Read {
         let failed = outcome.failed;
         state.wanted = failed;
         state.queued = now;
+        state.issued = None;
         // This comes first: the command that empties the page register has to name the next sense.
         let Shared {
             schedule,
