@@ -4,7 +4,7 @@
 use firstread_drive::tables;
 use firstread_ecc::Code;
 use firstread_nand::SenseError;
-use firstread_nand::sensing::{Bench, SensingRule};
+use firstread_nand::sensing::{Bench, EndsWith, SensingRule};
 
 use super::dimension::Dimension;
 use super::error::StudyError;
@@ -113,12 +113,17 @@ fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
         let wear = single(parse_pe_cycles, at.get(Dimension::PeCycles))?;
         let margin = || -> Result<Margin, SenseError> {
             let population = bench.aged(wear, age)?;
-            let safe = population.safe()?;
+            let safe = population.safe(EndsWith::Best)?;
+            let walk_safe = population.safe(EndsWith::First)?;
             Ok(Margin {
                 capability_bits: code.capability_bits,
-                last: population.last_step(),
+                best: population.last_step(EndsWith::Best),
+                walk: population.last_step(EndsWith::First),
                 safe,
                 cut_percent: bench.cut_percent(safe)?,
+                walk_cut_percent: bench.cut_percent(walk_safe)?,
+                walk_retries: population.mean_retries(),
+                goes_on: population.goes_on(safe)?,
             })
         };
         Ok(margin()?)
