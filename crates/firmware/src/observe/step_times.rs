@@ -18,7 +18,7 @@ pub struct StepRest {
     pub alone_ns: u32,
 }
 
-/// A new step counts as much as one of so many.
+/// A new step counts as much as one of so many, once there have been as many.
 const MEAN_OF: u32 = 32;
 
 /// Running means over the steps that fail.
@@ -27,6 +27,8 @@ pub struct StepTimes {
     /// The last verdict of each channel.
     verdicts: Box<[Ns]>,
     rest: Option<StepRest>,
+    /// Steps that have failed, as far as they are counted.
+    failed: u32,
 }
 
 impl StepTimes {
@@ -35,6 +37,7 @@ impl StepTimes {
         StepTimes {
             verdicts: alloc::vec![Ns::ZERO; usize::from(channels)].into_boxed_slice(),
             rest: None,
+            failed: 0,
         }
     }
 
@@ -55,9 +58,11 @@ impl StepTimes {
         };
         let since = |from: Ns| u32::try_from(now.0.saturating_sub(from.0)).unwrap_or(u32::MAX);
         let (observed_ns, alone_ns) = (since(sensed), since(sensed.max(before)));
+        self.failed = (self.failed + 1).min(MEAN_OF);
+        let of = u64::from(self.failed);
         let mean = |old: u32, new: u32| {
             let [old, new] = [old, new].map(u64::from);
-            ((old * u64::from(MEAN_OF - 1) + new) / u64::from(MEAN_OF)) as u32
+            ((old * (of - 1) + new) / of) as u32
         };
         let old = self.rest.unwrap_or(StepRest {
             observed_ns,
@@ -93,7 +98,7 @@ mod tests {
         assert_eq!(times.rest(), of(60, 60));
         // It waited from 80 to 120.
         times.decoded(Ns(140), 0, Some(Ns(80)), true);
-        assert_eq!(times.rest(), of(60, (60 * 31 + 20) / 32));
+        assert_eq!(times.rest(), of(60, 40));
         for n in 10..2_000 {
             times.decoded(Ns(140 + 200 * n), 0, Some(Ns(200 * n + 140 - 1_000)), true);
         }

@@ -81,6 +81,10 @@ enum Rule {
     SurelyFailing,
 }
 
+/// The shortest sense has to save at least one part in so many of a step. What a class knows of its ends is of some dozens
+/// of reads: whether a step more comes in a hundred reads is not known, and less than that is not worth it.
+const LEAST_SAVING: u64 = 16;
+
 /// Shortest precharge of a short step as published: 54 % less, in the best condition (Park et al., ASPLOS 2021).
 const PUBLISHED_PERMILLE: u16 = 460;
 
@@ -175,7 +179,7 @@ impl MarginTracker {
     }
 
     /// How long a step of a read takes (ns), and what it adds in errors (tenths of a bit), by its time: the
-    /// default, then those of the table. Beyond the table each is as long as the default. What follows a sense takes
+    /// default, then those of the table. Beyond the table, and where none saves much, each is as long as the default. What follows a sense takes
     /// `rest`; before that was observed, what it takes on an idle drive.
     fn times(&self, ctx: &ReadCtx, rest: Option<StepRest>) -> [(u64, u16); TIMES] {
         let idle = StepRest {
@@ -193,19 +197,17 @@ impl MarginTracker {
         };
         // A read that comes to a decoder sooner than others waits for them there: only while the decoder would have had
         // nothing to do does the time that it comes sooner shorten anything.
-        let step = |pre_permille| {
-            let saved = full(1000) - full(pre_permille);
-            full(1000) - saved * alone / observed.max(1)
-        };
-        let mut times = [(step(1000), 0); TIMES];
+        let saved = |pre_permille| (full(1000) - full(pre_permille)) * alone / observed.max(1);
+        let mut times = [(full(1000), 0); TIMES];
+        let [.., shortest] = PRE_PERMILLE;
         let row = self.table.at(self.temperature_c, ctx.pe_cycles, ctx.age);
-        let Some(row) = row else {
+        let Some(row) = row.filter(|_| saved(shortest) * LEAST_SAVING >= full(1000)) else {
             return times;
         };
         let short = PRE_PERMILLE.iter().zip(row.added_tenths);
         for (time, (&pre_permille, added_tenths)) in times[1..].iter_mut().zip(short) {
             // Changing the time of the die takes a command.
-            let ns = step(pre_permille) + u64::from(self.time.set_feature_ns);
+            let ns = full(1000) - saved(pre_permille) + u64::from(self.time.set_feature_ns);
             *time = (ns, added_tenths);
         }
         times
