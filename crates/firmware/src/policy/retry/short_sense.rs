@@ -83,7 +83,7 @@ enum Rule {
 
 /// The shortest sense has to save at least one part in so many of a step. What a class knows of its ends is of some dozens
 /// of reads: whether a step more comes in a hundred reads is not known, and less than that is not worth it.
-const LEAST_SAVING: u64 = 16;
+const LEAST_SAVING: u64 = 8;
 
 /// Shortest precharge of a short step as published: 54 % less, in the best condition (Park et al., ASPLOS 2021).
 const PUBLISHED_PERMILLE: u16 = 460;
