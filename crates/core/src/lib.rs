@@ -49,7 +49,7 @@ pub use flash::{
 pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};
 pub use initial_contents::InitialContents;
-pub use levels::{IdealScope, LevelOffsets, Levels};
+pub use levels::{IdealScope, LevelOffsets, Levels, ValleySearch};
 pub use permutation::Permutation;
 pub use port::{Arena, Ports, Spare};
 pub use random::Stream;

@@ -144,6 +144,7 @@ impl<M: Arena> Firmware<M> {
                         schemes.read_recovery,
                         schemes.other_modes,
                         schemes.read_identities,
+                        geometry.channels,
                     ),
                     shared: Shared::new(config, regions, schemes.suspend, gives_way, jobs),
                 },

@@ -4,6 +4,10 @@
 //! table with the fewest errors. What remains are deviations from the table's path. The table has the errors
 //! of the worst page of all at several precharge lengths. A length is safe if they are no more than the code
 //! corrects, less a margin.
+//!
+//! A walk over the table does not end with that entry, but with the first one that reads the page. So each page is
+//! known by both ([`EndsWith`]), and the margin and the safe length can be had for either. Shipped tables are those of
+//! the best entry, as the authors of AR² have near-optimal levels in the last step.
 
 use alloc::vec::Vec;
 
@@ -60,16 +64,23 @@ pub struct CodeStrength {
     pub codeword_bits: u32,
 }
 
+/// The entry of the factory table with which a page is read in the last step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EndsWith {
+    /// The one with the fewest errors.
+    Best,
+    /// The first one with which nearly all codewords of the page pass, where a walk over the table ends. A page that no
+    /// entry reads counts with its best entry.
+    First,
+}
+
 /// Errors of a codeword in the last step of a read, over a population (bits).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LastStep {
-    /// Mean over all pages, each read with its best entry of the factory table.
-    pub best_mean_bits: f64,
-    /// Value that one codeword in a thousand of the worst page exceeds with the best entry.
-    pub best_worst_bits: f64,
-    /// Mean over all pages, each read with the first entry with which nearly all its codewords pass: where a
-    /// walk over the table ends. A page that no entry reads counts with its best entry.
-    pub first_mean_bits: f64,
+    /// Mean over all pages.
+    pub mean_bits: f64,
+    /// Value that one codeword in a thousand of the worst page exceeds.
+    pub worst_bits: f64,
 }
 
 /// A population of chips at one temperature, which can be read under any condition.
@@ -140,23 +151,31 @@ impl Bench {
 
     /// Errors of the page at `at` with the entries of the table.
     fn page(&self, at: PageAddr, block: &BlockState, age: Ns) -> Result<Sample, SenseError> {
-        let mut best = (f64::INFINITY, 0);
+        let mut best = Step {
+            entry: 0,
+            bits: f64::INFINITY,
+        };
         let mut first = None;
-        for (i, levels) in self.entries.iter().enumerate() {
+        for (entry, levels) in self.entries.iter().enumerate() {
             let bits = self.bits(self.medium.page_rber(at, 0, block, age, levels)?);
-            if bits < best.0 {
-                best = (bits, i);
+            let step = Step { entry, bits };
+            if bits < best.bits {
+                best = step;
             }
-            if rarely(bits) <= self.code.capability_bits as f64 {
-                first = first.or(Some(bits));
+            if self.reads(bits) {
+                first = first.or(Some(step));
             }
         }
         Ok(Sample {
             at,
-            entry: best.1,
-            best_bits: best.0,
-            first_bits: first.unwrap_or(best.0),
+            best,
+            first: first.unwrap_or(best),
         })
+    }
+
+    /// Whether nearly all codewords with `bits` errors on average pass.
+    fn reads(&self, bits: f64) -> bool {
+        rarely(bits) <= self.code.capability_bits as f64
     }
 
     /// Errors of a codeword at a given RBER.
@@ -207,7 +226,7 @@ pub fn sensing_table(
         for (w, pe_cycles) in WEARS_PE.into_iter().enumerate() {
             for (a, hours) in AGES_H.into_iter().enumerate() {
                 let aged = bench.aged(pe_cycles, Ns::from_h(hours as u64));
-                let errors = aged.and_then(|population| population.errors());
+                let errors = aged.and_then(|population| population.errors(EndsWith::Best));
                 table.points[t][w][a] = errors.map_err(not_sensed)?;
             }
         }
@@ -228,11 +247,24 @@ fn activation_mev(chip: &ChipProfile, mode: CellMode) -> u16 {
 #[derive(Debug)]
 struct Sample {
     at: PageAddr,
-    /// The entry of its best last step, and the errors of a codeword with it.
+    best: Step,
+    first: Step,
+}
+
+/// An entry of the table, and the errors of a codeword of the page with it.
+#[derive(Clone, Copy, Debug)]
+struct Step {
     entry: usize,
-    best_bits: f64,
-    /// Errors with the first entry that reads the page.
-    first_bits: f64,
+    bits: f64,
+}
+
+impl Sample {
+    fn last(&self, ends: EndsWith) -> Step {
+        match ends {
+            EndsWith::Best => self.best,
+            EndsWith::First => self.first,
+        }
+    }
 }
 
 /// The chips of a bench under one condition.
@@ -246,33 +278,51 @@ pub struct Population<'a> {
 
 impl Population<'_> {
     /// Errors that the last step of reads has to correct.
-    pub fn last_step(&self) -> LastStep {
-        let mean = |bits: fn(&Sample) -> f64| {
-            self.pages.iter().map(bits).sum::<f64>() / self.pages.len() as f64
-        };
-        let worst = self.pages.iter().map(|p| p.best_bits).fold(0.0, f64::max);
+    pub fn last_step(&self, ends: EndsWith) -> LastStep {
+        let bits = || self.pages.iter().map(|page| page.last(ends).bits);
         LastStep {
-            best_mean_bits: mean(|p| p.best_bits),
-            best_worst_bits: rarely(worst),
-            first_mean_bits: mean(|p| p.first_bits),
+            mean_bits: bits().sum::<f64>() / self.pages.len() as f64,
+            worst_bits: rarely(bits().fold(0.0, f64::max)),
         }
     }
 
+    /// Retries of a walk over the table that ends with the first entry that reads the page: mean over the pages.
+    pub fn mean_retries(&self) -> f64 {
+        let entries = self.pages.iter().map(|page| page.first.entry as f64);
+        entries.sum::<f64>() / self.pages.len() as f64
+    }
+
+    /// Share of the pages that a walk would read with its last step at the default time, and does not with the
+    /// precharge of `safe`.
+    pub fn goes_on(&self, safe: SafeSense) -> Result<f64, SenseError> {
+        let (mut read, mut goes_on) = (0, 0);
+        for page in self
+            .pages
+            .iter()
+            .filter(|page| self.bench.reads(page.first.bits))
+        {
+            read += 1;
+            let bits = self.short_bits(page, EndsWith::First, safe.pre_permille)?;
+            goes_on += u32::from(!self.bench.reads(bits));
+        }
+        Ok(f64::from(goes_on) / f64::from(read.max(1)))
+    }
+
     /// The shortest precharge that leaves the margin required by the rule.
-    pub fn safe(&self) -> Result<SafeSense, SenseError> {
+    pub fn safe(&self, ends: EndsWith) -> Result<SafeSense, SenseError> {
         let Bench { code, rule, .. } = self.bench;
         let allowed = code.capability_bits.saturating_sub(rule.margin_bits);
-        Ok(self.errors()?.safe(allowed))
+        Ok(self.errors(ends)?.safe(allowed))
     }
 
     /// Errors that one codeword in a thousand of the worst page exceeds, at the default time and at the shorter
     /// times of the table.
-    pub fn errors(&self) -> Result<ShortSenses, SenseError> {
-        let at_default = self.last_step().best_worst_bits;
+    pub fn errors(&self, ends: EndsWith) -> Result<ShortSenses, SenseError> {
+        let at_default = self.last_step(ends).worst_bits;
         let tenths = |bits: f64| libm::ceil(10.0 * bits) as u16;
         let mut added_tenths = [0; PRE_PERMILLE.len()];
         for (added, pre_permille) in added_tenths.iter_mut().zip(PRE_PERMILLE) {
-            *added = tenths(self.worst_errors(pre_permille)? - at_default);
+            *added = tenths(self.worst_errors(ends, pre_permille)? - at_default);
         }
         Ok(ShortSenses {
             default_tenths: tenths(at_default),
@@ -281,19 +331,28 @@ impl Population<'_> {
     }
 
     /// Errors that one codeword in a thousand exceeds on the worst page at this precharge.
-    fn worst_errors(&self, pre_permille: u16) -> Result<f64, SenseError> {
+    fn worst_errors(&self, ends: EndsWith, pre_permille: u16) -> Result<f64, SenseError> {
+        let mut worst = 0.0f64;
+        for page in &self.pages {
+            worst = worst.max(self.short_bits(page, ends, pre_permille)?);
+        }
+        Ok(rarely(worst))
+    }
+
+    /// Errors of a codeword of `page` in its last step at this precharge.
+    fn short_bits(
+        &self,
+        page: &Sample,
+        ends: EndsWith,
+        pre_permille: u16,
+    ) -> Result<f64, SenseError> {
         let timing = SenseTiming {
             pre_permille,
             ..SenseTiming::DEFAULT
         };
-        let bench = self.bench;
-        let mut worst = 0.0f64;
-        for Sample { at, entry, .. } in &self.pages {
-            let levels = &bench.entries[*entry];
-            let rber =
-                (bench.medium).page_rber_of(*at, 0, &self.block, self.age, levels, timing)?;
-            worst = worst.max(bench.bits(rber));
-        }
-        Ok(rarely(worst))
+        let Bench { medium, .. } = self.bench;
+        let levels = &self.bench.entries[page.last(ends).entry];
+        let rber = medium.page_rber_of(page.at, 0, &self.block, self.age, levels, timing)?;
+        Ok(self.bench.bits(rber))
     }
 }

@@ -7,5 +7,6 @@ mod die;
 mod golden;
 mod joint;
 mod properties;
+mod search;
 mod sensing;
 mod spare;

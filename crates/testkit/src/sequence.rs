@@ -87,6 +87,7 @@ fn kind(op: &FlashOp, factory: &[LevelOffsets], codewords_per_page: u32) -> Stri
                     format!("ones of valley {valley} at {}", o[valley as usize - 1])
                 }
                 (_, Levels::Ideal(scope)) => format!("levels of {scope:?}"),
+                (_, Levels::OnDie(_)) => "levels that the chip finds".to_owned(),
                 (_, Levels::Offsets(o)) => match factory.iter().position(|f| *f == o) {
                     Some(i) => format!("factory {i}"),
                     None => format!("levels {o:?}"),

@@ -3,7 +3,7 @@
 use firstread_core::flash::codewords;
 use firstread_core::{
     BlockId, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming,
-    SpareErrors, SuperblockId,
+    SpareErrors, SuperblockId, ValleySearch,
 };
 use firstread_ecc::{Code, SoftWeights, Verdict};
 use firstread_nand::{BlockState, CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
@@ -154,6 +154,9 @@ impl Cells {
         if let Errors::ByRetries(_) = self.errors {
             return self.by_retries((at.of, at.page), wanted, levels);
         }
+        if let Levels::OnDie(search) = levels {
+            return self.searched(now, at, wanted, search, None);
+        }
         let real = now + self.unpowered;
         let timing = match *levels {
             Levels::Ideal(IdealScope::PageAtAnyTime) => SenseTiming::DEFAULT,
@@ -217,6 +220,38 @@ impl Cells {
         (sensed, planes)
     }
 
+    /// A sense in which the chip finds the levels of each plane itself; `soft` ones around them, if there are. A plane is
+    /// disturbed for as long as its senses take.
+    #[cold]
+    fn searched(
+        &mut self,
+        now: Ns,
+        at: CellsAt,
+        wanted: u64,
+        search: &ValleySearch,
+        soft: Option<SoftLevels>,
+    ) -> (Sensed, u64) {
+        let (real, state) = (now + self.unpowered, self.state_at(at));
+        let (mut sum, mut senses) = (Sensed::default(), 0);
+        let mut left = wanted;
+        while left != 0 {
+            let (plane, start, page) = self.first_plane(left);
+            left ^= page << start;
+            let found = self
+                .medium
+                .searched(at.page, plane, &state, real, search, self.senses)
+                .expect("the firmware reads pages that the drive has");
+            let (levels, timing) = (Levels::Offsets(found), SenseTiming::DEFAULT);
+            let (sensed, planes) = match soft {
+                None => self.hard(now, at, page << start, &levels, timing),
+                Some(soft) => self.soft(now, at, page << start, &levels, timing, soft),
+            };
+            sum.add(&sensed);
+            senses += planes * u64::from(search.sense_percent).div_ceil(100);
+        }
+        (sum, senses)
+    }
+
     /// A soft sense and its decoding. Each of its senses disturbs the block like any sense.
     #[cold]
     fn soft(
@@ -228,6 +263,9 @@ impl Cells {
         timing: SenseTiming,
         soft: SoftLevels,
     ) -> (Sensed, u64) {
+        if let Levels::OnDie(search) = levels {
+            return self.searched(now, at, wanted, search, Some(soft));
+        }
         let real = now + self.unpowered;
         let levels = self.resolve(now, at.of, levels);
         let state = self.state_at(at);
@@ -363,6 +401,7 @@ impl Cells {
         let scope = match *levels {
             Levels::Offsets(offsets) => return ReadLevels::Offsets(offsets),
             Levels::Ideal(scope) => scope,
+            Levels::OnDie(_) => unreachable!("what the chip finds is of a plane"),
         };
         let real = now + self.unpowered;
         let members = Members {

@@ -56,6 +56,7 @@ impl Hardware {
                 cell_mode,
                 timing,
                 mode,
+                levels,
                 ..
             } = next.op.kind
         {
@@ -64,7 +65,8 @@ impl Hardware {
                 busy += Ns(self.times.set_feature_ns);
             }
             if self.times.sets_levels() {
-                let sense = self.cells.read_ns(cell_mode, page, mode, timing);
+                let read_ns = self.cells.read_ns(cell_mode, page, mode, timing);
+                let sense = levels.sense_ns(read_ns);
                 let set = &mut state.levels;
                 busy += Ns(self.times.levels(&self.cells, set, &next.op, sense));
             }
@@ -192,12 +194,13 @@ impl Hardware {
             cell_mode,
             timing,
             mode,
+            levels,
             ..
         } = self.ops[next as usize].op.kind
         else {
             unreachable!("only a read comes after a read")
         };
-        let sense = self.cells.read_ns(cell_mode, page, mode, timing);
+        let sense = levels.sense_ns(self.cells.read_ns(cell_mode, page, mode, timing));
         let class = self.ops[tag as usize].op.class;
         let state = &mut self.dies[die.0 as usize];
         state.log.push(state.since, now, Cause::busy_with(class));

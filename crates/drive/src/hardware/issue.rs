@@ -26,6 +26,7 @@ impl Hardware {
             cell_mode,
             timing,
             mode,
+            levels,
             ..
         } = op.kind
         else {
@@ -50,7 +51,8 @@ impl Hardware {
         }
         die.phase = DiePhase::Array(tag);
         let channel = state.channel;
-        let mut sense = self.cells.read_ns(cell_mode, page, mode, timing);
+        let read_ns = self.cells.read_ns(cell_mode, page, mode, timing);
+        let mut sense = levels.sense_ns(read_ns);
         if die.timing != timing {
             die.timing = timing;
             sense += self.times.set_feature_ns;

@@ -43,7 +43,8 @@ impl Times {
 
     /// Time that the levels of read `op` add to its `sense`, on a die whose level registers hold `set`: a SET
     /// FEATURE if the levels change; and if the planes share the registers and need different levels, the
-    /// planes are sensed one after another. Ideal levels are set when an oracle takes over from other reads.
+    /// planes are sensed one after another. Ideal levels are set when an oracle takes over from other reads. What the
+    /// chip finds itself is of each plane.
     #[inline(never)]
     pub(super) fn levels(&self, cells: &Cells, set: &mut Levels, op: &FlashOp, sense: u64) -> u64 {
         let FlashKind::Read { levels, wanted, .. } = op.kind else {
@@ -57,7 +58,7 @@ impl Times {
         if self.shared_levels
             && matches!(
                 levels,
-                Levels::Ideal(IdealScope::Page | IdealScope::PageAtAnyTime)
+                Levels::Ideal(IdealScope::Page | IdealScope::PageAtAnyTime) | Levels::OnDie(_)
             )
         {
             ns += (cells.planes(wanted) - 1) * (self.set_levels_ns + sense);

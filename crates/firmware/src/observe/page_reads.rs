@@ -82,12 +82,12 @@ impl Probe {
     }
 }
 
-/// Background reads are at offsets; no oracle asks for them.
+/// Background reads are at offsets; neither an oracle nor the chip's own search asks for them.
 impl Record for Levels {
     fn transfer(&mut self, cursor: &mut Cursor<'_>) {
         match self {
             Levels::Offsets(offsets) => offsets.transfer(cursor),
-            Levels::Ideal(_) => cursor.fault(),
+            Levels::Ideal(_) | Levels::OnDie(_) => cursor.fault(),
         }
     }
 }

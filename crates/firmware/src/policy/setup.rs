@@ -88,17 +88,22 @@ pub struct ReadTime {
 }
 
 impl ReadTime {
-    /// Time that a step adds to a read of page type `page`, with a precharge of `pre_permille` thousandths of
-    /// the default. If steps are `pipelined`, the transfer and decoding of the step before go on meanwhile.
-    pub fn step_ns(&self, page: u8, pre_permille: u16, pipelined: bool) -> u32 {
+    /// Time of a sense of page type `page`, with a precharge of `pre_permille` thousandths of the default.
+    pub fn short_sense_ns(&self, page: u8, pre_permille: u16) -> u32 {
         let at = usize::from(page) % MAX_PAGES;
         let cut = u64::from(1000 - pre_permille.min(1000));
         let less = (u64::from(self.precharge_ns[at]) * cut / 1000) as u32;
-        let sense = self.sense_ns[at].saturating_sub(less);
-        let rest = self.transfer_ns.saturating_add(self.decode_ns);
-        match pipelined {
-            true => sense.max(rest),
-            false => sense.saturating_add(rest),
-        }
+        self.sense_ns[at].saturating_sub(less)
+    }
+
+    /// Time from the end of a sense to its verdict: transfer and decoding.
+    pub fn rest_ns(&self) -> u32 {
+        self.transfer_ns.saturating_add(self.decode_ns)
+    }
+
+    /// Time that a step of page type `page` at the default sense time adds to a read.
+    pub fn step_ns(&self, page: u8) -> u32 {
+        self.short_sense_ns(page, 1000)
+            .saturating_add(self.rest_ns())
     }
 }

@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 use firstread_core::{CellMode, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag};
 
 use crate::format::{Cursor, Record as _};
-use crate::observe::{Counters, Outcome, SuperblockTable};
+use crate::observe::{Counters, Outcome, ReadCtx, StepTimes, SuperblockTable};
 use crate::policy::ModeSchemes;
 use crate::policy::read_levels::{AnyReadLevels, ReadLevels};
 use crate::policy::read_recovery::AnyReadRecovery;
@@ -42,6 +42,8 @@ pub(crate) struct Read {
     /// What tells the schemes `levels` and `retry` from others.
     identities: [u32; 2],
     retry: ByMode<AnyRetry>,
+    /// How long steps take, if the scheme `retry` goes by it.
+    step_times: StepTimes,
     read_recovery: AnyReadRecovery,
     /// The background reads in flight, in as many places as there may be.
     probes: Box<[Option<Asked>]>,
@@ -73,11 +75,13 @@ impl Read {
         read_recovery: AnyReadRecovery,
         others: Box<[ModeSchemes]>,
         identities: [u32; 2],
+        channels: u16,
     ) -> Read {
         let retries = others.iter().map(|of| (of.mode, of.retry.clone()));
         let retry = ByMode::new(mode, retry, retries);
         let others = others.into_iter().map(|of| (of.mode, of.read_levels));
         let levels = ByMode::new(mode, levels, others);
+        let priced = retry.own().prices_steps();
         let most = levels.own().most_probes().clamp(1, MOST_PROBES);
         Read {
             levels_due: levels.due(),
@@ -85,6 +89,7 @@ impl Read {
             identities,
             levels,
             retry,
+            step_times: StepTimes::new(if priced { channels } else { 0 }),
             read_recovery,
             probes: alloc::vec![None; usize::from(most)].into_boxed_slice(),
             in_flight: 0,
@@ -102,6 +107,8 @@ impl Read {
             has_started,
             identities: [identity, _],
             retry: _,
+            // They are of the load, and observed anew.
+            step_times: _,
             // Reads in flight are lost.
             read_recovery: _,
             probes,
@@ -216,10 +223,11 @@ impl Read {
             ..
         } = shared.jobs[job];
         let ok = outcome.failed == 0;
+        let ctx = shared.blocks.read_ctx(now, at);
+        self.time_step(&ctx, job, ok, shared);
         if is_speculative && self.speculative_decoded(now, job, outcome, shared, ports) {
             return None;
         }
-        let ctx = shared.blocks.read_ctx(now, at);
         if !ok && let Some(next) = self.step_after(&ctx, job, outcome, shared) {
             let state = &mut shared.jobs[job];
             state.wanted = outcome.failed;
@@ -253,8 +261,29 @@ impl Read {
             self.levels.of(ctx.mode).on_read(&ctx, entry, told, note);
         }
         let retry = self.retry.of(ctx.mode);
-        retry.on_read(&ctx, entry, used_short_sense, told);
+        retry.on_read(&ctx, entry, used_short_sense, told, &self.step_times);
         Some(outcome.failed)
+    }
+
+    /// The current step of `job` has been decoded: how long that took.
+    #[inline]
+    fn time_step(&mut self, ctx: &ReadCtx, job: u32, ok: bool, shared: &Shared) {
+        let Job {
+            issued,
+            sense,
+            short_sense,
+            ..
+        } = shared.jobs[job];
+        let hard = sense == SenseMode::Hard;
+        let sense = self
+            .retry
+            .of(ctx.mode)
+            .sense_ns(ctx.at.page, short_sense.timing);
+        if let Some(sense) = sense {
+            let sensed = issued.filter(|_| hard).map(|at| at + sense);
+            let channel = shared.layout.channel(ctx.at.die);
+            self.step_times.decoded(ctx.now, channel, sensed, !ok);
+        }
     }
 
     /// A command waits for the read of `job`, which was started for another purpose. From now on it is a host

@@ -1,7 +1,7 @@
 //! The steps of one read: their levels, and which of them are sensed speculatively, before the outcome of the step
 //! before them is known.
 
-use firstread_core::{FlashKind, FlashOp, Ns, SenseMode};
+use firstread_core::{FlashKind, FlashOp, Levels, Ns, SenseMode};
 
 use super::Read;
 use crate::observe::{Outcome, ReadCtx};
@@ -67,7 +67,8 @@ impl ReadSteps for Read {
             return None;
         }
         if let Some(levels) = levels.attempt(ctx, entry + 1, last, &mut note) {
-            let short_sense = if slow {
+            // A search of the chip takes its own time.
+            let short_sense = if slow || matches!(levels, Levels::OnDie(_)) {
                 ShortSense::NONE
             } else {
                 self.retry.of(ctx.mode).short_sense(ctx, entry + 1)
@@ -133,6 +134,7 @@ impl Read {
         let failed = outcome.failed;
         state.wanted = failed;
         state.queued = now;
+        state.issued = None;
         // This comes first: the command that empties the page register has to name the next sense.
         let Shared {
             schedule,

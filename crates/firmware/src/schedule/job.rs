@@ -88,6 +88,8 @@ pub(crate) struct Job {
     pub(crate) queued: Ns,
     /// Of a read: when it entered that queue first, or when the host first waited for it.
     pub(crate) began: Ns,
+    /// Of a read: when the sense of its step was issued. None if that was ahead of the outcome of the step before.
+    pub(crate) issued: Option<Ns>,
     /// Whether the first attempt of the read has not been issued yet.
     pub(crate) is_waiting: bool,
     /// The job of the command that joined this read last, linked to those that joined before.
@@ -241,6 +243,7 @@ impl Jobs {
             asked: 0,
             queued: Ns::ZERO,
             began: Ns::ZERO,
+            issued: None,
             is_waiting: false,
             joined: NO_JOB,
             step: 0,

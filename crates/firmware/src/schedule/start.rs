@@ -90,6 +90,7 @@ impl Schedule {
         let state = &mut jobs[job];
         let step = state.step;
         state.is_waiting = false;
+        state.issued = Some(now);
         let mode = reads.sensed(&ctx, state);
         ports.issue(FlashOp {
             tag: Tag(job),

@@ -124,7 +124,7 @@ pub struct TableManager {
 }
 
 /// Sizes of the tables in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TableBytes {
     /// What reads are served from.
     pub active: usize,

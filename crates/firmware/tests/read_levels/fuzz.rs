@@ -220,6 +220,14 @@ proptest! {
     }
 
     #[test]
+    fn retention_model_holds_up(
+        values in parameters("retention-model"),
+        actions in prop::collection::vec(action(), 1..60),
+    ) {
+        drive("retention-model", &values, &actions)?;
+    }
+
+    #[test]
     fn sentinel_cells_holds_up(
         values in parameters("sentinel-cells"),
         actions in prop::collection::vec(action(), 1..60),

@@ -17,6 +17,7 @@ mod clock;
 mod fuzz;
 /// Which group is a superblock in, and where does the group take its entries from?
 mod groups;
+mod retention_model;
 mod sentinel_cells;
 /// What happens, in order, over 28 hours?
 mod sequence;

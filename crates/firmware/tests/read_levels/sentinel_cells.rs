@@ -94,7 +94,7 @@ fn sequence_without_spare_cells_it_feels_its_way() {
         .map_while(
             |step| match drive.scheme.attempt(&ctx, step, None, &mut note)? {
                 Levels::Offsets(levels) => Some(levels[chip::SENTINEL[0] as usize - 1]),
-                Levels::Ideal(_) => None,
+                Levels::Ideal(_) | Levels::OnDie(_) => None,
             },
         )
         .collect();

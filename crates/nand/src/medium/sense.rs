@@ -2,7 +2,7 @@
 
 use core::borrow::Borrow;
 
-use firstread_core::{LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream};
+use firstread_core::{LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream, ValleySearch};
 
 use super::Medium;
 use crate::cell::levels::{LevelsMv, ReadLevels, SoftLevels};
@@ -216,6 +216,47 @@ impl Medium {
         let far = (far - (v as f64 - 1.0)) * per_state;
         let count = libm::round(held - above + below + far).clamp(0.0, cells as f64);
         Ok((count as u32, cells))
+    }
+}
+
+impl Medium {
+    /// The offsets at which a chip reads the page after a search: for each of its valleys the middle between the two
+    /// neighbouring levels with the fewest cells between them; of equals, those nearest the centre. A valley beyond
+    /// the reach is not found, and the level is the end of the reach that is nearer to it.
+    pub fn searched(
+        &self,
+        at: PageAddr,
+        plane: u8,
+        block: &BlockState,
+        now: Ns,
+        search: &ValleySearch,
+        sense_id: u64,
+    ) -> Result<LevelOffsets, SenseError> {
+        let valleys = self.model(block.mode)?.valleys(at.page);
+        if valleys.is_empty() {
+            return Err(SenseError::Page(block.mode, at.page));
+        }
+        let reach = i32::from(search.reach.max(1));
+        let mut offsets = [0; 15];
+        for &valley in valleys {
+            // Each count is a sense of its own, with noise of its own.
+            let count = |k: i32| {
+                let id = sense_id ^ ((k + reach + 1) as u64) << 48;
+                let counted = self.ones_count(at, plane, block, now, valley, search.level(k), id);
+                counted.map(|(ones, _)| ones)
+            };
+            let mut fewest = (u32::MAX, i32::MAX, 0);
+            let mut before = count(-reach)?;
+            for k in 1 - reach..=reach {
+                let ones = count(k)?;
+                let between = (ones.abs_diff(before), (2 * k - 1).abs(), k);
+                fewest = fewest.min(between);
+                before = ones;
+            }
+            let (low, high) = (search.level(fewest.2 - 1), search.level(fewest.2));
+            offsets[usize::from(valley) - 1] = ((i16::from(low) + i16::from(high)) / 2) as i8;
+        }
+        Ok(offsets)
     }
 }
 

@@ -4,7 +4,7 @@
 use firstread_drive::tables;
 use firstread_ecc::Code;
 use firstread_nand::SenseError;
-use firstread_nand::sensing::{Bench, SensingRule};
+use firstread_nand::sensing::{Bench, EndsWith, SensingRule};
 
 use super::dimension::Dimension;
 use super::error::StudyError;
@@ -113,12 +113,17 @@ fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
         let wear = single(parse_pe_cycles, at.get(Dimension::PeCycles))?;
         let margin = || -> Result<Margin, SenseError> {
             let population = bench.aged(wear, age)?;
-            let safe = population.safe()?;
+            let safe = population.safe(EndsWith::Best)?;
+            let walk_safe = population.safe(EndsWith::First)?;
             Ok(Margin {
                 capability_bits: code.capability_bits,
-                last: population.last_step(),
+                best: population.last_step(EndsWith::Best),
+                walk: population.last_step(EndsWith::First),
                 safe,
                 cut_percent: bench.cut_percent(safe)?,
+                walk_cut_percent: bench.cut_percent(walk_safe)?,
+                walk_retries: population.mean_retries(),
+                goes_on: population.goes_on(safe)?,
             })
         };
         Ok(margin()?)
@@ -211,6 +216,25 @@ mod tests {
             let worst = of(at, "rare_codeword_bits");
             assert_eq!(worst.len(), 2, "two populations");
             assert_ne!(worst[0], worst[1], "each of its own chips");
+            // A walk ends with the first entry that reads the page, and so with no better one than the best.
+            for (walk, best) in [
+                ("walk_mean_codeword_bits", "mean_codeword_bits"),
+                ("walk_rare_codeword_bits", "rare_codeword_bits"),
+                ("safe_cut_percent", "walk_safe_cut_percent"),
+            ] {
+                let pairs = of(at, walk).into_iter().zip(of(at, best));
+                assert!(
+                    pairs.into_iter().all(|(more, less)| more >= less),
+                    "{at:?}: {walk}"
+                );
+            }
+            let goes_on = of(at, "goes_on_percent");
+            assert!(
+                goes_on.iter().all(|share| (0.0..=100.0).contains(share)),
+                "{at:?}"
+            );
+            let retries = of(at, "walk_retries");
+            assert!(retries.iter().all(|n| (0.0..64.0).contains(n)), "{at:?}");
             let other = [(Dimension::Age, "93d".to_owned())];
             let older = of(&at.with(&other.into()), "rare_codeword_bits");
             let young = at.get(Dimension::Age) == "1d";

@@ -32,12 +32,20 @@ use crate::simulate::Outcome;
 pub struct Margin {
     /// Errors that the code corrects (bits a codeword).
     pub capability_bits: u16,
-    /// What the last step of a read meets.
-    pub last: LastStep,
-    /// The shortest sense that is safe.
+    /// What the last step of a read meets with the best entry of the factory table for each page.
+    pub best: LastStep,
+    /// The same with the entry that a walk over the table ends with.
+    pub walk: LastStep,
+    /// The shortest sense that is safe with the best entry.
     pub safe: SafeSense,
     /// The reduction of `tR` by that sense (%).
     pub cut_percent: f64,
+    /// The reduction by the shortest sense that is safe with the entry that a walk ends with (%).
+    pub walk_cut_percent: f64,
+    /// Retries of such a walk.
+    pub walk_retries: f64,
+    /// Share of the pages that such a walk no longer reads with its last step, sensed as `safe`.
+    pub goes_on: f64,
 }
 
 /// Fewest requests beyond a percentile for it to be a metric of a point. Its interval over drives
@@ -341,11 +349,15 @@ metrics! {
 metrics! {
     /// Metrics of a population of chips, as `firstread_nand::sensing` has them.
     MARGINS of OfMargin:
-    "rare_codeword_bits", "Errors, worst page, 1 in 1,000 (bits)", |m| Some(m.last.best_worst_bits);
-    "mean_codeword_bits", "Errors, mean codeword (bits)", |m| Some(m.last.best_mean_bits);
-    "first_step_bits", "Errors, first step that reads (bits)", |m| Some(m.last.first_mean_bits);
+    "rare_codeword_bits", "Errors, worst page, 1 in 1,000 (bits)", |m| Some(m.best.worst_bits);
+    "mean_codeword_bits", "Errors, mean codeword (bits)", |m| Some(m.best.mean_bits);
+    "walk_rare_codeword_bits", "Errors, worst page, end of a walk (bits)", |m| Some(m.walk.worst_bits);
+    "walk_mean_codeword_bits", "Errors, mean codeword, end of a walk (bits)", |m| Some(m.walk.mean_bits);
+    "walk_retries", "Retries of a walk", |m| Some(m.walk_retries);
     "capability_bits", "Correctable (bits)", |m| Some(m.capability_bits.into());
     "safe_cut_percent", "Safe cut of tR (%)", |m| Some(m.cut_percent);
+    "walk_safe_cut_percent", "Safe cut of tR, end of a walk (%)", |m| Some(m.walk_cut_percent);
+    "goes_on_percent", "Walks that go on for the safe cut (%)", |m| Some(100.0 * m.goes_on);
     "safe_pre_permille", "Safe precharge (permille)", |m| Some(m.safe.pre_permille.into());
     "safe_extra_bits", "Errors added by it (bits)", |m| Some(m.safe.extra_bits.into());
 }

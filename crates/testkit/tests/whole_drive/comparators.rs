@@ -50,6 +50,57 @@ fn retries_fall_with_what_a_scheme_knows() {
     assert_eq!(runs.map(|r| r.1), [0, 11_200, 0, 11_200]);
 }
 
+/// What the chip finds itself reads nearly every page that failed, in one search.
+#[test]
+fn model_a_search_of_the_chip_takes_one_retry() {
+    let (first, retries) = reads(&run("on-die", &[]));
+    let (factory, _) = reads(&run("factory", &[]));
+    println!("{first:.3} at once, {retries:.3} retries");
+    // Both begin with the default, with noise of their own.
+    assert!((first - factory).abs() < 0.005, "{first}, {factory}");
+    let after_failure = retries / (1.0 - first);
+    assert!((1.0..1.05).contains(&after_failure), "{after_failure}");
+    let (at_once, _) = reads(&run("on-die", &["read_levels.first=on-die"]));
+    assert!(at_once > 0.95, "{at_once}");
+}
+
+/// A search takes its share of tR longer than a plain sense, and a read of it nothing else.
+#[test]
+fn formula_a_search_takes_a_multiple_of_the_sense() {
+    let latency = |set: &[&str]| {
+        let set: Vec<&str> = FOUR_DIES.iter().chain(set).copied().collect();
+        let mut drive = drive(profile("dc-qlc-15t", &set), &aged(0, 0), 1);
+        let stats = play(&mut drive, &[(0, HostOp::Read, 0, 4 << 10)]).unwrap();
+        let profile = drive.profile();
+        let mode = profile.chip.mode(profile.mode).unwrap();
+        (stats.all.read.mean_ns(), mode.read_ns(0) as f64)
+    };
+    let (plain, sense) = latency(&["schemes.read_levels=factory"]);
+    for percent in [120, 200, 350] {
+        let share = format!("read_levels.on_die_sense={percent}");
+        let own = [
+            "schemes.read_levels=on-die",
+            "read_levels.first=on-die",
+            &share,
+        ];
+        let (searched, _) = latency(&own);
+        let more = sense * f64::from(percent - 100) / 100.0;
+        assert!(
+            (searched - plain - more).abs() <= 2.0,
+            "{plain} and {searched} ns, {more:.0} more"
+        );
+    }
+}
+
+/// Reads that had to walk teach those that follow, of other superblocks and layers too.
+#[test]
+fn model_a_regression_spares_most_retries() {
+    let (first, retries) = reads(&run("retention-model", &[]));
+    let (factory, walked) = reads(&run("factory", &[]));
+    println!("{first:.3} at once, {retries:.3} retries; factory {factory:.3}, {walked:.3}");
+    assert!(first > 0.5 && retries < 0.5 * walked);
+}
+
 /// A superblock's first reads teach those that follow.
 #[test]
 fn kept_inferences_spare_the_first_retry() {

@@ -114,7 +114,7 @@ struct Setting {
 
 prop_compose! {
     fn setting()(
-        scheme in prop::sample::select(vec!["factory", "frozen", "ct-qlc", "similar-page", "block-calibration", "sentinel-cells", "optimal-group", "optimal"]),
+        scheme in prop::sample::select(vec!["factory", "frozen", "ct-qlc", "similar-page", "block-calibration", "sentinel-cells", "on-die", "retention-model", "optimal-group", "optimal"]),
         modelled in any::<bool>(),
         (age_h, pe_cycles) in (0u64..60, 0u32..3000),
         fill in prop::sample::select(vec![0.0, 0.3, 1.0]),

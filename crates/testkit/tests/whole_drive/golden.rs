@@ -14,6 +14,8 @@ const SCHEMES: &[&str] = &[
     "similar-page",
     "block-calibration",
     "sentinel-cells",
+    "on-die",
+    "retention-model",
     "optimal-group",
     "optimal",
 ];

@@ -39,6 +39,7 @@ mod retry;
 mod scenario;
 mod sequence;
 mod smoke;
+mod step_price;
 mod traces;
 mod turns;
 mod writes;

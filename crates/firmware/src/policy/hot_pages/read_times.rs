@@ -30,13 +30,13 @@ impl ReadTimes {
 
     /// Time of a step of a read of page type `page` in `mode` (ns); none for a mode that the drive does not have.
     pub(crate) fn step_ns(&self, mode: CellMode, page: u8) -> Option<u64> {
-        Some(u64::from(self.of(mode)?.step_ns(page, 1000, false)))
+        Some(u64::from(self.of(mode)?.step_ns(page)))
     }
 
     /// The same of all page types, on average.
     pub(crate) fn mean_step_ns(&self, mode: CellMode) -> Option<u64> {
         let time = self.of(mode)?;
-        let step = |page| u64::from(time.step_ns(page, 1000, false));
+        let step = |page| u64::from(time.step_ns(page));
         Some((0..mode.bits()).map(step).sum::<u64>() / u64::from(mode.bits()))
     }
 }

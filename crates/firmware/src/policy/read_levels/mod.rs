@@ -23,9 +23,11 @@ mod contract;
 mod ct_qlc;
 mod factory;
 mod frozen;
+mod on_die;
 mod optimal;
 mod optimal_group;
 mod params;
+mod retention_model;
 mod sentinel_cells;
 mod similar_page;
 
@@ -41,6 +43,8 @@ axis! {
         similar_page::SimilarPage,
         block_calibration::BlockCalibration,
         sentinel_cells::SentinelCells,
+        on_die::OnDie,
+        retention_model::RetentionModel,
         optimal_group::OptimalGroup,
         optimal::Optimal,
     }
@@ -75,8 +79,9 @@ impl format::Record for AnyReadLevels {
             Any::SimilarPage(s) => s.transfer(cursor),
             Any::BlockCalibration(s) => s.transfer(cursor),
             Any::SentinelCells(s) => s.transfer(cursor),
+            Any::RetentionModel(s) => s.transfer(cursor),
             // They learn nothing.
-            Any::Factory(_) | Any::OptimalGroup(_) | Any::Optimal(_) => {}
+            Any::Factory(_) | Any::OnDie(_) | Any::OptimalGroup(_) | Any::Optimal(_) => {}
         }
         if !cursor.is_loading() || cursor.has_fault() {
             return;
@@ -88,7 +93,8 @@ impl format::Record for AnyReadLevels {
             Any::BlockCalibration(s) => s.is_sound(),
             // Any offset will do.
             Any::SentinelCells(_) => true,
-            Any::Factory(_) | Any::OptimalGroup(_) | Any::Optimal(_) => true,
+            Any::RetentionModel(s) => s.is_sound(),
+            Any::Factory(_) | Any::OnDie(_) | Any::OptimalGroup(_) | Any::Optimal(_) => true,
         };
         if !is_sound {
             cursor.fault();

@@ -5,11 +5,12 @@
 //! sense, and again before the next sense of any read at the default time.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
+use firstread_core::{Ns, PageType, SenseTiming};
 
 use super::Retry;
 use super::short_sense::{MarginTracker, RULE, ShortSense};
 use crate::format::record;
-use crate::observe::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx, StepTimes};
 use crate::policy::Setup;
 
 pub const SCHEME: Scheme = Scheme {
@@ -40,9 +41,22 @@ impl Retry for Adaptive {
     fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense {
         self.margin_tracker.short_sense(ctx, entry)
     }
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
+    fn prices_steps(&self) -> bool {
+        self.margin_tracker.prices_steps()
+    }
+    fn sense_ns(&self, page: PageType, timing: SenseTiming) -> Option<Ns> {
+        self.margin_tracker.sense_ns(page, timing)
+    }
+    fn on_read(
+        &mut self,
+        ctx: &ReadCtx,
+        entry: u8,
+        used_short_sense: bool,
+        outcome: &Outcome,
+        times: &StepTimes,
+    ) {
         self.margin_tracker
-            .on_read(ctx, entry, used_short_sense, outcome);
+            .on_read(ctx, entry, used_short_sense, outcome, times);
     }
 }
 

@@ -1,9 +1,9 @@
 //! The contract of schemes of axis `retry`.
 
 use super::short_sense::ShortSense;
-use firstread_core::Levels;
+use firstread_core::{Levels, Ns, PageType, SenseTiming};
 
-use crate::observe::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx, StepTimes};
 
 /// The trait of the axis.
 pub trait Retry {
@@ -38,8 +38,25 @@ pub trait Retry {
         let _ = (ctx, entry);
         ShortSense::NONE
     }
-    /// A read ended with entry `entry`; `used_short_sense` if it had steps with a short sense.
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
-        let _ = (ctx, entry, used_short_sense, outcome);
+    /// Whether the scheme goes by how long steps take.
+    fn prices_steps(&self) -> bool {
+        false
+    }
+    /// Time of a sense of a page of type `page`, of a scheme that goes by how long steps take.
+    fn sense_ns(&self, page: PageType, timing: SenseTiming) -> Option<Ns> {
+        let _ = (page, timing);
+        None
+    }
+    /// A read ended with entry `entry`; `used_short_sense` if it had steps with a short sense. Steps take as long as
+    /// `times` has it.
+    fn on_read(
+        &mut self,
+        ctx: &ReadCtx,
+        entry: u8,
+        used_short_sense: bool,
+        outcome: &Outcome,
+        times: &StepTimes,
+    ) {
+        let _ = (ctx, entry, used_short_sense, outcome, times);
     }
 }

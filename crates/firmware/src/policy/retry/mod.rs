@@ -5,11 +5,12 @@
 //! and again when its output is asked for. A speculative step occupies its die until it is output or
 //! cancelled. `keeps_die` is called together with `pipelines_after` if host reads wait for the die. `own_levels`
 //! replace those of `read_levels` from the first retry on, sensed for `own_sense`. `short_sense` is called for each step before it is
-//! issued. `on_read` reports how a read ended, and whether it had short steps.
+//! issued. `on_read` reports how a read ended, whether it had short steps, and how long steps take.
+//! `sense_ns` is called for each step that has been decoded, since its end tells how long it took.
 
 use crate::format;
-use crate::observe::{Outcome, ReadCtx};
-use firstread_core::Levels;
+use crate::observe::{Outcome, ReadCtx, StepTimes};
+use firstread_core::{Levels, Ns, PageType, SenseTiming};
 
 mod adaptive;
 mod contract;
@@ -41,8 +42,18 @@ axis! {
     fn own_levels(&self) -> Levels;
     fn own_sense(&self) -> ShortSense;
     fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense;
+    fn prices_steps(&self) -> bool;
     #[inline]
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome);
+    fn sense_ns(&self, page: PageType, timing: SenseTiming) -> Option<Ns>;
+    #[inline]
+    fn on_read(
+        &mut self,
+        ctx: &ReadCtx,
+        entry: u8,
+        used_short_sense: bool,
+        outcome: &Outcome,
+        times: &StepTimes
+    );
 }
 
 /// The scheme that there is: which one it is follows from the configuration.

@@ -1,12 +1,13 @@
 //! `pipelined-adaptive`: speculative steps, with shorter senses where that is safe (PR² and AR²).
 
 use firstread_core::params::{Need, Role, Scheme, Values};
+use firstread_core::{Ns, PageType, SenseTiming};
 
 use super::Retry;
 use super::pipelined::{FROM, HOLD, Pipelined};
 use super::short_sense::{MarginTracker, RULE, ShortSense};
 use crate::format::record;
-use crate::observe::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx, StepTimes};
 use crate::policy::Setup;
 
 pub const SCHEME: Scheme = Scheme {
@@ -49,9 +50,22 @@ impl Retry for PipelinedAdaptive {
     fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense {
         self.margin_tracker.short_sense(ctx, entry)
     }
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
+    fn prices_steps(&self) -> bool {
+        self.margin_tracker.prices_steps()
+    }
+    fn sense_ns(&self, page: PageType, timing: SenseTiming) -> Option<Ns> {
+        self.margin_tracker.sense_ns(page, timing)
+    }
+    fn on_read(
+        &mut self,
+        ctx: &ReadCtx,
+        entry: u8,
+        used_short_sense: bool,
+        outcome: &Outcome,
+        times: &StepTimes,
+    ) {
         self.margin_tracker
-            .on_read(ctx, entry, used_short_sense, outcome);
+            .on_read(ctx, entry, used_short_sense, outcome, times);
     }
 }
 

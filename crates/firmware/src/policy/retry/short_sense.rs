@@ -7,9 +7,11 @@
 //!   succeeded at the default time, and if its margin is less than the errors that the shorter sense adds.
 //!   Both probabilities are learned from earlier reads of the same wear, age and page type (`learned.rs`); the
 //!   added errors are those of the table. So a step that no read ends with is as short as the table has it,
-//!   and the last step of most reads is hardly shortened.
-//! - **`as-published`**: every retry step is short. The time is the shortest safe one of the table, within the
-//!   range that is published: 40 to 54 % less precharge.
+//!   and the last step of most reads is hardly shortened. An added step costs what steps take on this drive, the
+//!   wait for the decoder included. Where reads wait for the decoder, a read that comes there sooner waits longer: of
+//!   what a shorter sense saves, only the share counts that a step spends in no queue.
+//! - **`as-published`**: every retry step is short. The time is the shortest safe one of the table, and no shorter than
+//!   is published: 54 % less precharge. Where the table has no safe time, no step is short.
 //! - **`surely-failing`**: the same time, but only for steps that nearly all reads of the class go past.
 //!
 //! Short steps distort what is learned: a read takes more steps with them, and ends with another margin. So
@@ -19,13 +21,13 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::SenseTiming;
 use firstread_core::params::{Param, Values};
 use firstread_core::sensing::{PRE_PERMILLE, SafeSense, SensingTable};
+use firstread_core::{Ns, PageType, SenseTiming};
 
 use super::learned::{Learned, TIMES};
 use crate::format::record;
-use crate::observe::{Outcome, ReadCtx};
+use crate::observe::{Outcome, ReadCtx, StepRest, StepTimes};
 use crate::policy::{ReadTime, Setup};
 
 /// The sense time of a step.
@@ -79,9 +81,12 @@ enum Rule {
     SurelyFailing,
 }
 
-/// Longest and shortest precharge of a short step as published: 40 % less in the worst condition, 54 % less in
-/// the best (Park et al., ASPLOS 2021).
-const PUBLISHED_PERMILLE: (u16, u16) = (600, 460);
+/// The shortest sense has to save at least one part in so many of a step. What a class knows of its ends is of some dozens
+/// of reads: whether a step more comes in a hundred reads is not known, and less than that is not worth it.
+const LEAST_SAVING: u64 = 8;
+
+/// Shortest precharge of a short step as published: 54 % less, in the best condition (Park et al., ASPLOS 2021).
+const PUBLISHED_PERMILLE: u16 = 460;
 
 /// The chip's table, the times of a step, and what was learned from reads.
 #[derive(Clone, Debug)]
@@ -140,13 +145,20 @@ impl MarginTracker {
     }
 
     /// A read ended with entry `entry`; `used_short_sense` if it had short steps.
-    pub fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
+    pub fn on_read(
+        &mut self,
+        ctx: &ReadCtx,
+        entry: u8,
+        used_short_sense: bool,
+        outcome: &Outcome,
+        times: &StepTimes,
+    ) {
         if entry == 0 || used_short_sense || outcome.failed != 0 || self.rule == Rule::AsPublished {
             return;
         }
         let capability_bits = self.table.capability_bits;
         let margin_bits = capability_bits.saturating_sub(outcome.max_errors);
-        let times = self.times(ctx);
+        let times = self.times(ctx, times.rest());
         let class = self.learned.class_mut(ctx);
         class.ended(entry, margin_bits);
         if self.rule == Rule::ExpectedLatency {
@@ -154,31 +166,58 @@ impl MarginTracker {
         }
     }
 
+    /// Whether the rule goes by how long steps take.
+    pub fn prices_steps(&self) -> bool {
+        self.rule == Rule::ExpectedLatency
+    }
+
+    /// Time of a sense of a page of type `page`, if the rule goes by how long steps take.
+    #[inline]
+    pub fn sense_ns(&self, page: PageType, timing: SenseTiming) -> Option<Ns> {
+        let ns = || self.time.short_sense_ns(page.0, timing.pre_permille);
+        self.prices_steps().then(|| Ns(ns().into()))
+    }
+
     /// How long a step of a read takes (ns), and what it adds in errors (tenths of a bit), by its time: the
-    /// default, then those of the table. Beyond the table each is as long as the default.
-    fn times(&self, ctx: &ReadCtx) -> [(u64, u16); TIMES] {
-        let page = ctx.at.page.0;
-        let step = |pre_permille| u64::from(self.time.step_ns(page, pre_permille, self.pipelined));
-        let mut times = [(step(1000), 0); TIMES];
+    /// default, then those of the table. Beyond the table, and where none saves much, each is as long as the default. What follows a sense takes
+    /// `rest`; before that was observed, what it takes on an idle drive.
+    fn times(&self, ctx: &ReadCtx, rest: Option<StepRest>) -> [(u64, u16); TIMES] {
+        let idle = StepRest {
+            observed_ns: self.time.rest_ns(),
+            alone_ns: self.time.rest_ns(),
+        };
+        let rest = rest.unwrap_or(idle);
+        let (observed, alone) = (u64::from(rest.observed_ns), u64::from(rest.alone_ns));
+        let full = |pre_permille| {
+            let sense = self.time.short_sense_ns(ctx.at.page.0, pre_permille);
+            match self.pipelined {
+                true => u64::from(sense).max(observed),
+                false => u64::from(sense) + observed,
+            }
+        };
+        // A read that comes to a decoder sooner than others waits for them there: only while the decoder would have had
+        // nothing to do does the time that it comes sooner shorten anything.
+        let saved = |pre_permille| (full(1000) - full(pre_permille)) * alone / observed.max(1);
+        let mut times = [(full(1000), 0); TIMES];
+        let [.., shortest] = PRE_PERMILLE;
         let row = self.table.at(self.temperature_c, ctx.pe_cycles, ctx.age);
-        let Some(row) = row else {
+        let Some(row) = row.filter(|_| saved(shortest) * LEAST_SAVING >= full(1000)) else {
             return times;
         };
         let short = PRE_PERMILLE.iter().zip(row.added_tenths);
         for (time, (&pre_permille, added_tenths)) in times[1..].iter_mut().zip(short) {
             // Changing the time of the die takes a command.
-            let ns = step(pre_permille) + u64::from(self.time.set_feature_ns);
+            let ns = full(1000) - saved(pre_permille) + u64::from(self.time.set_feature_ns);
             *time = (ns, added_tenths);
         }
         times
     }
 
-    /// Precharge of a short step as published (permille).
+    /// Precharge of a short step as published (permille): 1000 where nothing shorter is safe.
     fn published(&self, ctx: &ReadCtx) -> u16 {
         let SafeSense { pre_permille, .. } =
             self.table.safe(self.temperature_c, ctx.pe_cycles, ctx.age);
-        let (longest, shortest) = PUBLISHED_PERMILLE;
-        pre_permille.clamp(shortest, longest)
+        pre_permille.max(PUBLISHED_PERMILLE)
     }
 }
 
@@ -249,6 +288,11 @@ mod tests {
         }
     }
 
+    /// No step has been observed.
+    fn idle() -> StepTimes {
+        StepTimes::new(0)
+    }
+
     fn decoded(max_errors: u16) -> Outcome {
         Outcome {
             wanted: 1,
@@ -303,7 +347,11 @@ mod tests {
             slow |= short_sense.slow;
             used_short_sense |= short_sense.timing != SenseTiming::DEFAULT;
             let pre = short_sense.timing.pre_permille;
-            ns += u64::from(TIME.step_ns(1, pre, margin_tracker.pipelined));
+            let (sense, rest) = (TIME.short_sense_ns(1, pre), TIME.rest_ns());
+            ns += u64::from(match margin_tracker.pipelined {
+                true => sense.max(rest),
+                false => sense + rest,
+            });
             ns += u64::from(short_sense.timing != set) * u64::from(TIME.set_feature_ns);
             set = short_sense.timing;
             let added = added_tenths(pre);
@@ -312,7 +360,7 @@ mod tests {
             if entry >= walk.first && margin >= added {
                 let errors = CAPABILITY_BITS - (margin - added).min(720) / 10;
                 let (end, errors) = told.unwrap_or((entry, errors));
-                margin_tracker.on_read(&ctx, end, used_short_sense, &decoded(errors));
+                margin_tracker.on_read(&ctx, end, used_short_sense, &decoded(errors), &idle());
                 return (ns, entry);
             }
         }
@@ -419,12 +467,21 @@ mod tests {
             // 16.6 bits to spare lie between 8.1 at 600 and 18.7 at 530.
             assert_eq!(pre, 544, "600 - 70 * 85 / 106");
         }
-        // Where nothing is safe, the least of what is published.
+        // With 14 bits more a sense of 300 would be safe, with less to spare than it adds at 600 a longer one: 5.0 bits
+        // lie between 2.4 at 700 and 8.1 at 600. Without any to spare no step is short.
+        for (default_tenths, pre_permille) in [(100, 460), (530, 655), (575, 820), (581, 1000)] {
+            let row = ShortSenses {
+                default_tenths,
+                ..ROW
+            };
+            let points = margin_tracker.table.points.as_flattened_mut();
+            points.as_flattened_mut().fill(row);
+            let short_sense = margin_tracker.short_sense(&ctx(), 1);
+            assert_eq!(short_sense.timing.pre_permille, pre_permille);
+        }
+        // Nor is one where nothing is known.
         *margin_tracker.table = SensingTable::NOTHING;
-        assert_eq!(
-            margin_tracker.short_sense(&ctx(), 1).timing.pre_permille,
-            600
-        );
+        assert_eq!(margin_tracker.short_sense(&ctx(), 1), ShortSense::NONE);
     }
 
     #[test]
@@ -436,10 +493,10 @@ mod tests {
                 ShortSense::SLOW,
                 "the first teach"
             );
-            margin_tracker.on_read(&ctx(), 1, true, &decoded(0));
+            margin_tracker.on_read(&ctx(), 1, true, &decoded(0), &idle());
         }
         for _ in 0..16 {
-            margin_tracker.on_read(&ctx(), 3, false, &decoded(70));
+            margin_tracker.on_read(&ctx(), 3, false, &decoded(70), &idle());
         }
         // From now on steps that no read ended with are short, and one read in 32 still teaches.
         let slow = (0..320)

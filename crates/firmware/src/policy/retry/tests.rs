@@ -9,6 +9,7 @@ use firstread_core::{CellMode, Ns, PageAddr, PageType, Stream};
 
 use super::*;
 use crate::format::{Cursor, Record as _};
+use crate::observe::StepTimes;
 use crate::policy::{ReadTime, Setup};
 
 fn setup() -> Setup {
@@ -73,7 +74,7 @@ fn reads(scheme: &mut AnyRetry, s: Stream) -> Vec<ShortSense> {
         unsatisfied: 0,
         spare: Default::default(),
     };
-    scheme.on_read(&ctx, last, is_short, &outcome);
+    scheme.on_read(&ctx, last, is_short, &outcome, &StepTimes::new(0));
     senses
 }
 
