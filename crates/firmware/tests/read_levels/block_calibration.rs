@@ -106,7 +106,7 @@ fn sequence_find_refine_keep() {
     let probes: Vec<_> = drive.probes.iter().map(|(_, p)| *p).collect();
     let of = |l: &Levels| match l {
         Levels::Offsets(offsets) => *offsets,
-        Levels::Ideal(_) => panic!("a scheme is no oracle"),
+        Levels::Ideal(_) | Levels::OnDie(_) => panic!("the levels of this scheme are offsets"),
     };
     let first = probes[0];
     let ends = probes

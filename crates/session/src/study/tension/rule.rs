@@ -138,7 +138,7 @@ mod tests {
         };
         let trials = 8_000;
         let within = (0..trials).filter(|trial| {
-            let drive = |k| 40.0 + 3.0 * normal(4 * trial + k);
+            let drive = |k: u64| 40.0 + 3.0 * normal(4 * trial + k);
             let e = Estimate::of(&[drive(0), drive(1), drive(2)]).unwrap();
             let [low, high] = of_new_drive(&e);
             (low..=high).contains(&drive(3))
