@@ -45,6 +45,7 @@ impl Placement {
             } else if let StreamUse::Promoted(mode) = what {
                 // Pages that the host writes ask for none: their pool grows on its own account.
                 self.relocation.wanted.add(mode);
+                self.relocation.pool_alone_wants = false;
             }
         }
         match taken {

@@ -76,6 +76,22 @@ impl PoolOfWrites {
         self.waits_at_rest = waits && self.is_at_rest;
     }
 
+    /// The range of its ready queue. While the host rests all of a pool that is emptied then is made ready: erased ahead of the writes to
+    /// come.
+    #[inline]
+    pub(super) fn ready(&self, rule: &WritePool) -> (u32, u32) {
+        match self.is_at_rest {
+            true => (self.size.written, self.size.written),
+            false => rule.ready,
+        }
+    }
+
+    /// Whether the host has rested for so long that the pool is emptied and made ready.
+    #[inline]
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.is_at_rest
+    }
+
     /// When it has to be looked at because the host has rested for long enough.
     #[inline]
     pub(crate) fn due(&self) -> Ns {
