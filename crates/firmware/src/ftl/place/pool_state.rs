@@ -110,7 +110,18 @@ impl PoolOfWrites {
     /// Superblocks that it may have before garbage collection takes some: a few more than it is to have, so that it does not change with
     /// each look.
     pub(super) fn limit(&self) -> u32 {
-        let size = self.size.written + self.size.promoted;
+        let size = self.wanted_size();
         self.most.min(size + size / 8 + 1)
+    }
+
+    /// The same of those that the host writes to.
+    pub(super) fn limit_of_written(&self) -> u32 {
+        self.size.written + self.size.written / 8 + 1
+    }
+
+    /// Superblocks that it is to have now. What writes leave to promoted pages counts as far as these have filled it: the pool grows
+    /// by it only for pages that are read often.
+    pub(super) fn wanted_size(&self) -> u32 {
+        self.size.written + self.size.promoted.min(self.in_promoted)
     }
 }

@@ -152,13 +152,28 @@ impl Placement {
 
     /// Whether the pool has more superblocks than it is to have.
     fn pool_is_larger(&self) -> bool {
-        self.space.in_write_pool() > self.pool.size.written + self.pool.size.promoted
+        self.space.in_write_pool() > self.pool.wanted_size()
     }
 
     /// Whether the pool is smaller than it is to be, without the superblock of it that is being emptied if there `is_one`.
     pub(crate) fn pool_has_place_for_one_more(&self, is_one: bool) -> bool {
         let others = self.space.in_write_pool() - u32::from(is_one);
-        others < self.pool.size.written + self.pool.size.promoted
+        others < self.pool.wanted_size()
+    }
+
+    /// Superblocks of the pool that no promoted pages were copied to: those that the host has written to, and free ones.
+    fn in_written(&self) -> u32 {
+        let all = self.space.in_write_pool();
+        all.saturating_sub(self.pool.in_promoted)
+    }
+
+    /// Whether the host may open one more superblock of the pool. What is converted for promoted pages is not for its writes.
+    pub(super) fn written_may_open(&self) -> bool {
+        let Some(rule) = self.pool.rule.filter(|_| self.pool.promoted.is_some()) else {
+            return true;
+        };
+        let held = self.in_written().saturating_sub(self.free_in_pool(&rule));
+        held < self.pool.limit_of_written()
     }
 
     /// Whether enough superblocks are free in the pool of `mode`, or will be: one, or as many as the range of the ready queue says.
@@ -195,7 +210,12 @@ impl Placement {
     /// Whether the pool in mode `to` may have one superblock more; none if `to` has no such pool.
     pub(crate) fn pool_may_grow(&self, to: CellMode) -> Option<bool> {
         self.pool.rule.filter(|rule| rule.mode == to)?;
-        let size = self.pool.size.written + self.pool.size.promoted;
+        let relocation = &self.relocation;
+        let for_copies = relocation.wanted.has(to) && !relocation.pool_alone_wants;
+        let size = match for_copies {
+            true => self.pool.size.written + self.pool.size.promoted,
+            false => self.pool.wanted_size(),
+        };
         Some(
             !self.space.read_only
                 && self.space.holds_capacity()
@@ -279,7 +299,7 @@ impl Placement {
     }
 
     /// The superblock of the pool that is emptied next after all that `outlook` tells: the oldest one, and the oldest of promoted pages
-    /// first while these have more than is left for them.
+    /// first while these have more than is left for them, or of the host's writes while these have more than they are to have.
     pub(crate) fn oldest_of_pool(
         &self,
         outlook: Outlook<'_>,
@@ -287,6 +307,7 @@ impl Placement {
     ) -> Option<SuperblockId> {
         let rule = self.pool.rule?;
         let promoted_first = self.pool.in_promoted > self.pool.size.promoted;
+        let written_first = !promoted_first && self.in_written() > self.pool.size.written;
         let blocks = shared.blocks.in_region(RegionId::MAIN);
         let at_rest = blocks.iter().filter(|(block, info)| {
             let is_in = info.mode == rule.mode && info.usage == SuperblockUse::Full;
@@ -294,7 +315,8 @@ impl Placement {
         });
         let oldest = at_rest.min_by_key(|(_, info)| {
             let is_promoted = info.stream.is_some() && info.stream == self.pool.promoted;
-            (promoted_first && !is_promoted, info.opened)
+            let is_later = promoted_first && !is_promoted || written_first && is_promoted;
+            (is_later, info.opened)
         });
         oldest.map(|(block, _)| block)
     }
