@@ -25,8 +25,8 @@ pub(crate) struct PoolOfWrites {
     /// The host has rested for so long that the pool is emptied, and room is missing for that.
     waits_at_rest: bool,
     pub(super) is_at_rest: bool,
-    /// When the host sent its last command.
-    host_at: Ns,
+    /// When the host sent its last command; none before its first one. A drive that is being filled does not rest.
+    host_at: Option<Ns>,
 }
 
 /// What the pool needs.
@@ -68,7 +68,7 @@ impl PoolOfWrites {
     /// The host has sent a command.
     #[inline]
     pub(crate) fn host_asks(&mut self, now: Ns) {
-        self.host_at = now;
+        self.host_at = Some(now);
         self.is_at_rest = false;
         self.waits_at_rest = false;
     }
@@ -98,9 +98,9 @@ impl PoolOfWrites {
     #[inline]
     pub(crate) fn due(&self) -> Ns {
         let idle = self.rule.and_then(|rule| rule.idle);
-        match idle.filter(|_| !self.is_at_rest) {
-            Some(idle) => Ns(self.host_at.0.saturating_add(idle.0)),
-            None => Ns::MAX,
+        match (idle.filter(|_| !self.is_at_rest), self.host_at) {
+            (Some(idle), Some(host_at)) => Ns(host_at.0.saturating_add(idle.0)),
+            _ => Ns::MAX,
         }
     }
 
