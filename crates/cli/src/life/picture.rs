@@ -33,7 +33,7 @@ pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
     if let Some(job) = &life.terms.probe_job
         && outcome.stages.iter().any(|stage| stage.by_job.is_some())
     {
-        panels.push(by_job(&job.input.title(), outcome));
+        panels.push(by_job(job.input.title(), outcome));
     }
     // Of cells without voltages nothing is lost to age.
     if samples.iter().any(|sample| sample.lost.is_some()) {

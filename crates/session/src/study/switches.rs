@@ -219,11 +219,11 @@ impl Study {
     }
 
     /// What is wrong with a switch, and of which alternative.
-    fn check_switch(
+    fn check_switch<'s>(
         &self,
         name: &str,
-        switch: &Switch,
-    ) -> Result<(), (StudyError, Option<String>)> {
+        switch: &'s Switch,
+    ) -> Result<(), (StudyError, Option<&'s str>)> {
         let of_switch = |error| (error, None);
         for (key, words) in [("what", &switch.what), ("default", &switch.default)] {
             if words.trim().is_empty() {
@@ -240,7 +240,7 @@ impl Study {
         let experiments = || self.experiments.iter();
         let touched = || experiments().filter(|e| switch.experiments.contains(&e.id));
         for (alternative, of) in &switch.alternatives {
-            let wrong = |error| (error, Some(alternative.clone()));
+            let wrong = |error| (error, Some(alternative.as_str()));
             if of.source.trim().is_empty() {
                 return Err(wrong(StudyError::NoWords("source")));
             }

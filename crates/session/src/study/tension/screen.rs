@@ -88,7 +88,7 @@ impl Benches<'_> {
         let known = (name.clone(), case.setting.clone());
         if !self.known.contains_key(&known) {
             let (variant, _) = cases::variant_at(self.plan, self.study, name, &case.setting)
-                .ok_or_else(|| StudyError::No("variant"))?;
+                .ok_or(StudyError::No("variant"))?;
             let mut overrides = plan::overrides(&variant)?;
             overrides.extend(self.draw.set(self.plan));
             let profile = profile(&variant.drive, &overrides)?;
