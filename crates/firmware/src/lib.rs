@@ -189,10 +189,14 @@ impl<M: Arena> Firmware<M> {
     pub fn poll<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         if self.lower.store.place.pool.due() <= now {
             self.relocate.wake();
-            let pool = &mut self.lower.store.place.pool;
+            let store = &mut self.lower.store;
             match self.host.has_commands() {
-                true => pool.host_asks(now),
-                false => pool.look_at_host(now),
+                true => store.place.pool.host_asks(now),
+                false => {
+                    store.place.pool.look_at_host(now);
+                    // Trims since the last superblock was opened leave more to the pool.
+                    store.place.look_at_pool(&store.shared);
+                }
             }
         }
         if self.relocate.wakes() {

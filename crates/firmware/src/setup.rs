@@ -152,7 +152,6 @@ impl<M: Arena> Firmware<M> {
         store.place.space.write_image();
         store.place.look_at_regions(&store.shared);
         store.place.look_at_pool(&store.shared);
-        store.place.pool.host_asks(now);
         store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);
     }

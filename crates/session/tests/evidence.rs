@@ -99,6 +99,11 @@ fn golden_the_evidence_is_that_of_the_profiles_and_plans() {
         let plan = tension::spec::Plan::parse(&label, plan, &study).unwrap();
         let chip = plan.shipped_chip().unwrap();
         let decided = decided_by(name);
+        let none = if decided.is_empty() {
+            "no result is kept"
+        } else {
+            "none"
+        };
         writeln!(
             text,
             "## Drawn from their ranges: study {name}, chip {}\n\nRows that decide a number: those whose number goes with it over \
@@ -126,7 +131,7 @@ fn golden_the_evidence_is_that_of_the_profiles_and_plans() {
                     knob.source.clone(),
                     decided
                         .get(&knob.id)
-                        .map_or("none".into(), |rows| rows.join(", ")),
+                        .map_or(none.into(), |rows| rows.join(", ")),
                 ]
             })
             .collect();

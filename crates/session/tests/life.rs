@@ -466,3 +466,89 @@ fn sequence_an_interrupted_life_has_what_it_was() {
     assert_eq!(probes, [true, true, false, false, false]);
     assert!(outcome.interrupted);
 }
+
+/// A drive of 96 superblocks of four chips of QLC, with a pool in SLC mode if `scheme` has one. Half of its pages are written, a few of
+/// them often.
+fn pool_life(scheme: &str) -> Life {
+    let set = [
+        "cells=ideal",
+        "chip.failures.grown_bad=0 %",
+        "geometry.channels=2",
+        "geometry.dies_per_chip=1",
+        "geometry.chips_per_channel=1",
+        "geometry.planes=1",
+        "geometry.blocks_per_plane=96",
+        "geometry.wordlines_per_block=16",
+        "schemes.wear=none",
+        "firmware.cell_modes=all",
+        "chip.modes.slc.cycle_damage=0.015 x",
+    ];
+    let set = set.iter().map(|s| s.to_string());
+    let set = set.chain([
+        format!("schemes.cell_mode={scheme}"),
+        "capacity=56 MiB".into(),
+    ]);
+    let job = "[w]\nrw=randwrite\nbs=4k\nnorandommap\nrandom_distribution=zipf:1.16\nsize=50%\n";
+    let mut simulation = Simulation {
+        drive: "ibm-qlc".into(),
+        set: set
+            .map(|s| firstread_drive::profile::Override::parse(&s).unwrap())
+            .collect(),
+        ..Simulation::of(Input::job_file("load", job.to_owned()).unwrap())
+    };
+    simulation.state.pe_cycles = (0, 0);
+    let probe = "[r]\nrw=randrw\nrwmixread=50\nbs=4k\niodepth=4\nnorandommap\n";
+    Life {
+        setup: simulation.setup().unwrap(),
+        terms: Terms {
+            until: Until::Bytes(1e9),
+            probe_requests: 0,
+            probe_job: Some(ProbeJob {
+                input: std::sync::Arc::new(Input::job_file("mixed", probe.to_owned()).unwrap()),
+                requests: 4_000,
+                precondition: Precondition::None,
+            }),
+            ..Terms::default()
+        },
+    }
+}
+
+/// What writes cost is told over the life. In QLC mode alone the time of programs is write amplification times a quarter of the program
+/// of a wordline, between any two samples as over the life. With a pool in SLC mode it falls as the pool grows, and the probes by a load
+/// tell what its writes take.
+#[test]
+fn formula_a_life_tells_what_writes_cost_over_time() {
+    let [fixed, pools] = ["fixed", "hybrid-pools"].map(|scheme| live(&pool_life(scheme)));
+    // Two passes of 3.33 and 6.67 ms program the four pages of a wordline.
+    let page_ns = 10e6 / 4.0;
+    let mut told = 0;
+    for (sample, recent) in fixed.lived.over_life() {
+        if let (Some(ns), Some(amplification)) =
+            (sample.program_ns_per_page, sample.write_amplification)
+        {
+            assert!((ns / (amplification * page_ns) - 1.0).abs() < 1e-9);
+        }
+        let Some(recent) = recent else { continue };
+        let ns = recent.write_amplification * page_ns;
+        assert!((recent.program_ns_per_page / ns - 1.0).abs() < 1e-9);
+        told += 1;
+    }
+    assert!(told + 4 > fixed.lived.samples.len(), "{told}");
+    let mean = |outcome: &LifeOutcome| outcome.lived.last().program_ns_per_page.unwrap();
+    let of_pools = mean(&pools) / mean(&fixed);
+    let share = pools.lived.last().other_modes_share.unwrap();
+    println!("{of_pools:.3} of the program time, {share:.2} in SLC mode");
+    assert!(of_pools < 0.6 && share > 0.03, "{of_pools} {share}");
+    for outcome in [&fixed, &pools] {
+        for stage in &outcome.stages {
+            let writes = stage.by_job.unwrap().writes.unwrap();
+            assert!(writes.writes > 1_500 && writes.mean_ns > 0.0);
+            assert!(writes.p999_ns <= writes.max_ns && writes.mean_ns < writes.p999_ns as f64);
+        }
+        let json = life::json(&pool_life("fixed"), outcome);
+        let over_life = json["over_life"].as_array().unwrap();
+        let last = over_life.last().unwrap();
+        assert!(last["since_last"]["program_ns_per_page"].as_f64().unwrap() > 0.0);
+        assert!(over_life[0]["since_last"].is_null());
+    }
+}

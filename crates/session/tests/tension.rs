@@ -1,4 +1,8 @@
 //! Which rows hold together: plans that are refused, rows that are found again at the knobs that made them, and runs that go on.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what is kept is changed and looked at"
+)]
 
 use std::fs;
 use std::path::PathBuf;
@@ -197,7 +201,7 @@ fn model_rows_are_found_again_at_the_knobs_that_made_them() {
             .map(|judged| judged.as_ref().unwrap().parts[0].drives[0])
             .collect()
     };
-    for trial in 0..12 {
+    for trial in 0..8 {
         let numbers = truth(1_000 + 10 * trial);
         let bands: Vec<[f64; 2]> = numbers.iter().map(|n| [*n, *n]).collect();
         let study = with_bands(&bands);
@@ -216,18 +220,18 @@ fn model_rows_are_found_again_at_the_knobs_that_made_them() {
         together += usize::from(here.iter().all(|h| *h));
         elsewhere += usize::from(holds(1).iter().all(|h| *h));
     }
-    // 19 in 20 of 24 rows, and two rows of one drive together at least 9 in 10 of 12 times.
+    // 19 in 20 of 16 rows; two rows of one drive go together, so nearly as many of 8 pairs.
     assert!(
-        found >= 20 && found <= trials,
+        found >= 13 && found <= trials,
         "seeds 1000 and 1 up: {found} of {trials} rows"
     );
     assert!(
-        together >= 9,
-        "seeds 1000 and 1 up: {together} of 12 together"
+        together >= 6,
+        "seeds 1000 and 1 up: {together} of 8 together"
     );
     assert!(
-        elsewhere <= 4,
-        "seeds 1000 and 1 up: {elsewhere} of 12 at other knobs"
+        elsewhere <= 2,
+        "seeds 1000 and 1 up: {elsewhere} of 8 at other knobs"
     );
 }
 

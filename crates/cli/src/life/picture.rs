@@ -1,6 +1,6 @@
-//! The figure of a life: wear by area, bad blocks and lost data over what was written, reads at its stages.
+//! The figure of a life: wear by area, bad blocks, cell modes, what writes cost and lost data over what was written, requests at its stages.
 
-use firstread_session::life::{AreaWear, Life, LifeOutcome};
+use firstread_session::life::{AreaWear, Life, LifeOutcome, Probe, Recent, Stage};
 
 use super::written::Written;
 use crate::figure::{
@@ -18,23 +18,31 @@ pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
         panels,
     };
     let samples = &outcome.lived.samples;
-    let mut below = Vec::new();
-    if outcome.stages.iter().any(|stage| stage.probe.is_some()) {
-        below.push(reads(outcome));
-    }
-    // Of cells without voltages nothing is lost to age.
-    if samples.iter().any(|sample| sample.lost.is_some()) {
-        below.push(lost(outcome));
-    }
-    let mut rows = vec![row(vec![wear(outcome), bad(outcome)])];
+    let mut panels = vec![wear(outcome), bad(outcome)];
     if samples
         .iter()
         .any(|sample| sample.other_modes_share.is_some())
     {
-        rows.push(row(vec![other_modes(outcome), amplification(outcome)]));
+        panels.push(other_modes(outcome));
     }
-    if !below.is_empty() {
-        rows.push(row(below));
+    panels.push(amplification(outcome));
+    panels.push(programs(outcome));
+    if outcome.stages.iter().any(|stage| stage.probe.is_some()) {
+        panels.push(reads(outcome));
+    }
+    if let Some(job) = &life.terms.probe_job
+        && outcome.stages.iter().any(|stage| stage.by_job.is_some())
+    {
+        panels.push(by_job(job.input.title(), outcome));
+    }
+    // Of cells without voltages nothing is lost to age.
+    if samples.iter().any(|sample| sample.lost.is_some()) {
+        panels.push(lost(outcome));
+    }
+    let mut rows = Vec::new();
+    let mut panels = panels.into_iter().peekable();
+    while panels.peek().is_some() {
+        rows.push(row(panels.by_ref().take(2).collect()));
     }
     Figure {
         title: format!(
@@ -151,24 +159,18 @@ fn other_modes(outcome: &LifeOutcome) -> Panel {
     )
 }
 
-/// Write amplification between two samples of the life.
-fn amplification(outcome: &LifeOutcome) -> Panel {
+/// What writes cost between two samples of the life.
+fn recent(outcome: &LifeOutcome, value: fn(&Recent) -> f64) -> Vec<[f64; 2]> {
     let unit = unit(outcome);
-    let samples = outcome.lived.samples.windows(2);
-    let points = samples.filter_map(|pair| {
-        let [before, after] = pair else { return None };
-        let programmed =
-            |s: &firstread_session::life::Sample| Some(s.write_amplification? * s.host_bytes);
-        let written = after.host_bytes - before.host_bytes;
-        let rate = (programmed(after)? - programmed(before)?) / written;
-        (written > 0.0).then(|| [unit.of(after.host_bytes), rate])
-    });
-    let series = vec![line(
-        "write amplification".into(),
-        1,
-        points.collect(),
-        Dash::Solid,
-    )];
+    let points = outcome.lived.over_life();
+    points
+        .filter_map(|(sample, recent)| Some([unit.of(sample.host_bytes), value(&recent?)]))
+        .collect()
+}
+
+fn amplification(outcome: &LifeOutcome) -> Panel {
+    let points = recent(outcome, |r| r.write_amplification);
+    let series = vec![line("write amplification".into(), 1, points, Dash::Solid)];
     panel(
         outcome,
         "Write amplification",
@@ -177,24 +179,43 @@ fn amplification(outcome: &LifeOutcome) -> Panel {
     )
 }
 
-fn reads(outcome: &LifeOutcome) -> Panel {
+fn programs(outcome: &LifeOutcome) -> Panel {
+    let points = recent(outcome, |r| r.program_ns_per_page / 1e3);
+    let series = vec![line("programs".into(), 5, points, Dash::Solid)];
+    panel(
+        outcome,
+        "Time of programs for a page that the host writes",
+        Axis::linear("Time (µs)"),
+        series,
+    )
+}
+
+/// What `value` says of the probe of each stage, in µs: markers of colour `colour`.
+fn of_probes(
+    outcome: &LifeOutcome,
+    name: &str,
+    colour: usize,
+    value: impl Fn(&Stage) -> Option<f64>,
+) -> Series {
     let unit = unit(outcome);
-    let of =
-        |name: &str, colour: usize, value: fn(&firstread_session::life::Probe) -> f64| Series {
-            name: name.into(),
-            colour: PALETTE[colour],
-            mark: Mark::Markers {
-                points: outcome
-                    .stages
-                    .iter()
-                    .filter_map(|s| {
-                        Some([unit.of(s.sample.host_bytes), value(s.probe.as_ref()?) / 1e3])
-                    })
-                    .collect(),
-                marker: [Marker::Circle, Marker::Square, Marker::Diamond][colour % 3],
-                size_px: 11.0,
-            },
-        };
+    let stages = outcome.stages.iter();
+    Series {
+        name: name.into(),
+        colour: PALETTE[colour],
+        mark: Mark::Markers {
+            points: stages
+                .filter_map(|s| Some([unit.of(s.sample.host_bytes), value(s)? / 1e3]))
+                .collect(),
+            marker: [Marker::Circle, Marker::Square, Marker::Diamond][colour % 3],
+            size_px: 11.0,
+        },
+    }
+}
+
+fn reads(outcome: &LifeOutcome) -> Panel {
+    let of = |name: &str, colour: usize, value: fn(&Probe) -> f64| {
+        of_probes(outcome, name, colour, |s| s.probe.as_ref().map(value))
+    };
     let series = vec![
         of("read mean", 0, |p| p.mean_ns),
         of("read P99", 1, |p| p.p99_ns as f64),
@@ -204,6 +225,28 @@ fn reads(outcome: &LifeOutcome) -> Panel {
         outcome,
         "Reads of 4 KiB, one at a time",
         Axis::linear("Latency (µs)"),
+        series,
+    )
+}
+
+/// Reads and writes of the load that probes.
+fn by_job(title: &str, outcome: &LifeOutcome) -> Panel {
+    let of = |name: &str, colour: usize, value: fn(&Probe) -> Option<f64>| {
+        of_probes(outcome, name, colour, |s| value(s.by_job.as_ref()?))
+    };
+    let mut series = vec![
+        of("read mean", 0, |p| Some(p.mean_ns)),
+        of("read P99.9", 2, |p| Some(p.p999_ns as f64)),
+    ];
+    let mut probes = outcome.stages.iter().filter_map(|stage| stage.by_job);
+    if probes.any(|probe| probe.writes.is_some()) {
+        series.push(of("write mean", 3, |p| Some(p.writes?.mean_ns)));
+        series.push(of("write P99.9", 4, |p| Some(p.writes?.p999_ns as f64)));
+    }
+    panel(
+        outcome,
+        &format!("Requests of {title}"),
+        Axis::log10("Latency (µs)"),
         series,
     )
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use firstread_firmware::observe::Owner;
-use firstread_session::life::{Class, Life, LifeEnd, LifeOutcome, Sample, Until};
+use firstread_session::life::{Class, Life, LifeEnd, LifeOutcome, Recent, Sample, Until};
 
 use crate::output::format::{Side, bytes, capacity, count, range, rare, ratio, share, table, time};
 use crate::output::human;
@@ -134,6 +134,13 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
         moved.collect::<Vec<_>>().join(", "),
     ]);
     let last = lived.last();
+    if let Some(ns) = last.program_ns_per_page {
+        rows.push(vec![
+            "programs a page written".into(),
+            time(ns),
+            "time of all programs of flash, by the chip's times".into(),
+        ]);
+    }
     rows.push(vec![
         "bad blocks, by plane".into(),
         count(last.bad_blocks),
@@ -224,10 +231,16 @@ fn by_job(life: &Life, outcome: &LifeOutcome) -> String {
     let Some(job) = &life.terms.probe_job else {
         return String::new();
     };
-    let head = [
+    let mut head = vec![
         "life", "written", "reads", "mean", "P99", "P99.9", "P99.99", "95 %", "retries", "lost",
     ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut probes = outcome.stages.iter().filter_map(|stage| stage.by_job);
+    let writes = probes.any(|probe| probe.writes.is_some());
+    if writes {
+        head.extend(["writes", "mean", "P99.9", "longest"]);
+    }
+    let columns = head.len();
+    let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for stage in &outcome.stages {
         let Some(p) = stage.by_job else {
             continue;
@@ -247,6 +260,17 @@ fn by_job(life: &Life, outcome: &LifeOutcome) -> String {
             ratio(p.retries_mean),
             rare(p.lost_share),
         ]);
+        let row = rows.last_mut().expect("the row of this stage");
+        match p.writes {
+            Some(w) => row.extend([
+                count(w.writes),
+                time(w.mean_ns),
+                time(w.p999_ns as f64),
+                time(w.max_ns as f64),
+            ]),
+            None if writes => row.extend(["-"; 4].map(str::to_owned)),
+            None => {}
+        }
     }
     let written = outcome
         .stages
@@ -261,24 +285,27 @@ fn by_job(life: &Life, outcome: &LifeOutcome) -> String {
         ),
         _ => String::new(),
     };
-    format!("\nreads by {} over the life{also}\n", job.input.title())
-        + &table("  ", &[Side::Right; 10], &rows)
+    let what = if writes { "reads and writes" } else { "reads" };
+    format!("\n{what} by {} over the life{also}\n", job.input.title())
+        + &table("  ", &vec![Side::Right; columns], &rows)
 }
 
 /// Every sample of the life, a row an area.
 pub fn csv(outcome: &LifeOutcome) -> String {
     let mut text = String::from(
-        "host_bytes,years,write_amplification,other_modes_share,bad_blocks,bad_share,retired_superblocks,area,pe_min,pe_mean,pe_p99,pe_max,\
+        "host_bytes,years,write_amplification,since_last_write_amplification,program_ns_per_page,since_last_program_ns_per_page,\
+         other_modes_share,bad_blocks,bad_share,retired_superblocks,area,pe_min,pe_mean,pe_p99,pe_max,\
          uber_client_hard,uber_client,uber_enterprise_hard,uber_enterprise\n",
     );
-    for sample in &outcome.lived.samples {
-        text += &csv_rows(sample);
+    for (sample, recent) in outcome.lived.over_life() {
+        text += &csv_rows(sample, recent);
     }
     text
 }
 
-fn csv_rows(sample: &Sample) -> String {
+fn csv_rows(sample: &Sample, recent: Option<Recent>) -> String {
     let mut text = String::new();
+    let cell = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let lost = sample.lost.map_or([None; 4], |l| {
         [
             l.client.hard,
@@ -292,15 +319,14 @@ fn csv_rows(sample: &Sample) -> String {
     for area in &sample.wear {
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             sample.host_bytes,
             sample.years,
-            sample
-                .write_amplification
-                .map_or(String::new(), |all| all.to_string()),
-            sample
-                .other_modes_share
-                .map_or(String::new(), |share| share.to_string()),
+            cell(sample.write_amplification),
+            cell(recent.map(|r| r.write_amplification)),
+            cell(sample.program_ns_per_page),
+            cell(recent.map(|r| r.program_ns_per_page)),
+            cell(sample.other_modes_share),
             sample.bad_blocks,
             sample.bad_share,
             sample.retired,

@@ -1,7 +1,8 @@
 //! Choices that could be others, as pages show them.
 
 use firstread_session::study::spec::Study;
-use firstread_session::study::switches::{Alternative, Switch, Tried};
+use firstread_session::study::switch::{Alternative, Switch};
+use firstread_session::study::switches::Tried;
 use firstread_session::study::verdict::{Part, Trial, Verdict};
 use serde::Serialize;
 

@@ -13,7 +13,8 @@ use firstread_session::study::{Named, spec::Study};
 use firstread_session::{Error, Watch, results};
 use indicatif::ProgressBar;
 
-use super::{Simulations, StudyArgs};
+use super::args::StudyArgs;
+use super::watch::Simulations;
 use crate::args::{Interrupted, Usage};
 use crate::figure::{
     Axis, Colour, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,

@@ -13,7 +13,6 @@ impl<M: Arena> Firmware<M> {
         store.place.space.write_image();
         store.place.look_at_regions(&store.shared);
         store.place.look_at_pool(&store.shared);
-        store.place.pool.host_asks(now);
         store.read.power_up(now, &store.shared);
         self.start_probe(now, ports);
     }

@@ -2,7 +2,7 @@
 
 use firstread_core::{CellMode, HostOp, Stream};
 use firstread_faulty_flash::{FaultyDrive, TrialEnd};
-use firstread_firmware::observe::SuperblockUse;
+use firstread_firmware::observe::{CopyRefused, SuperblockUse};
 use firstread_firmware::policy::cell_mode;
 
 use super::build::{Build, Chances, kept_in_modes};
@@ -153,7 +153,7 @@ fn powerloss_a_pool_is_as_large_after_a_power_cut() {
 #[test]
 fn sequence_promoted_pages_take_what_writes_leave() {
     let cell_mode = with_pool().next().expect("hybrid-pools");
-    let (mut promoted, mut written) = (0, 0);
+    let (mut promoted, mut written, mut refused) = (0, 0, 0);
     for seed in 0..6 {
         let build = Build {
             depth: 16,
@@ -175,9 +175,13 @@ fn sequence_promoted_pages_take_what_writes_leave() {
         let counters = drive.firmware.counters();
         promoted += counters.slots_promoted.iter().sum::<u64>();
         written += counters.slots_written_to_pool;
+        refused += counters.promotions_refused[CopyRefused::OverProvisioning as usize];
         // Pages that are read often do not go round: each is copied a few times.
         let moved = counters.slots_moved;
         assert!(moved < 4 * 30_000, "seed {seed}: {moved}");
     }
-    assert!(promoted > 100 && written > 1_000, "{promoted}, {written}");
+    assert!(
+        promoted > 100 && written > 1_000 && refused > 100,
+        "{promoted}, {written}, {refused}"
+    );
 }

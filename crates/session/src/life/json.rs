@@ -82,6 +82,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "retired_superblocks": last.retired,
         "write_amplification": lived.write_amplification,
         "write_amplification_corrected": lived.corrected_amplification(),
+        "program_ns_per_page": last.program_ns_per_page,
         "moved": moved(lived),
         "wear": wear(last),
         "low_read_share": lived.low_read_share,
@@ -90,7 +91,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "memory_bytes": lived.memory_bytes,
         "probe_job": life.terms.probe_job.as_ref().map(|job| job.input.title()),
         "stages": outcome.stages.iter().map(stage).collect::<Vec<_>>(),
-        "over_life": lived.samples.iter().map(sample).collect::<Vec<_>>(),
+        "over_life": over_life(lived),
         "worn": worn::json(&life.setup.profile, &worn),
         "config": results::config(&life.setup),
         "notes": results::notes(&life.setup),
@@ -149,10 +150,26 @@ fn sample(sample: &Sample) -> Value {
         "bad_share": sample.bad_share,
         "retired_superblocks": sample.retired,
         "write_amplification": sample.write_amplification,
+        "program_ns_per_page": sample.program_ns_per_page,
         "other_modes_share": sample.other_modes_share,
         "wear": wear(sample),
         "uncorrectable_bit_error_rate": sample.lost.map(lost),
     })
+}
+
+/// The samples, each with what writes cost since the one before.
+fn over_life(lived: &Lived) -> Vec<Value> {
+    let samples = lived.over_life().map(|(of, recent)| {
+        let mut value = sample(of);
+        value["since_last"] = recent.map_or(Value::Null, |recent| {
+            json!({
+                "write_amplification": recent.write_amplification,
+                "program_ns_per_page": recent.program_ns_per_page,
+            })
+        });
+        value
+    });
+    samples.collect()
 }
 
 fn stage(stage: &Stage) -> Value {

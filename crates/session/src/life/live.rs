@@ -13,10 +13,11 @@ use super::bounds::{MOST_BUFFERED, MOST_ENDURANCES, YEAR_S};
 use super::error::LifeError;
 use super::load::Load;
 use super::lost::Losses;
-use super::parts::{AreaWear, Life, LifeEnd, LifeProgress, Lived, Sample, mean_wear};
+use super::parts::{AreaWear, Life, LifeEnd, LifeProgress, Lived, Sample, Totals, mean_wear};
 use super::smart::{Smart, Traffic};
 use super::until::Until;
 use crate::error::Error;
+use crate::results::modes::program_ns_per_page;
 
 /// Looks at a drive in the time in which it is written once.
 const LOOKS: u64 = 32;
@@ -226,6 +227,20 @@ impl Living<'_> {
             * f64::from(geometry.planes)
     }
 
+    /// What was written until now.
+    fn totals(&self) -> Totals {
+        let profile = self.drive.profile();
+        let counters = self.drive.counters().since(&self.before);
+        let written = Written::of(&counters, profile.geometry.slot_bytes);
+        let per_page = program_ns_per_page(profile, &counters).unwrap_or(0.0);
+        Totals {
+            host_bytes: written.host_bytes,
+            host_pages: counters.host_slots_written,
+            flash_bytes: written.flash_bytes,
+            program_ns: per_page * counters.host_slots_written as f64,
+        }
+    }
+
     fn amplification(&self) -> Option<f64> {
         let slot_bytes = self.drive.profile().geometry.slot_bytes;
         let counters = self.drive.counters().since(&self.before);
@@ -273,6 +288,7 @@ impl Living<'_> {
         let lost = self.losses.as_mut().and_then(|l| l.rates(&blocks).ok());
         let (factory, grown) = self.drive.bad_blocks();
         let bad_blocks = factory + grown;
+        let (totals, write_amplification) = (self.totals(), self.amplification());
         Sample {
             host_bytes: written_bytes,
             years,
@@ -280,7 +296,10 @@ impl Living<'_> {
             bad_blocks,
             factory_bad_blocks: factory,
             retired: blocks.retired.iter().filter(|r| **r).count() as u32,
-            write_amplification: self.amplification(),
+            write_amplification,
+            program_ns_per_page: write_amplification
+                .map(|_| totals.program_ns / totals.host_pages.max(1) as f64),
+            totals,
             other_modes_share: other_modes_share(&self.drive),
             wear: areas(&self.drive)
                 .into_iter()

@@ -38,8 +38,8 @@ pub use json::json;
 pub use lost::{Rate, Rates};
 pub use parts::Probe;
 pub use parts::{
-    AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, ProbeJob, ProbeRun, Sample, Stage,
-    Terms,
+    AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, ProbeJob, ProbeRun, ProbedWrites,
+    Recent, Sample, Stage, Terms, Totals,
 };
 pub use smart::Smart;
 pub use until::{Class, Until, UntilError, Years};

@@ -73,6 +73,28 @@ pub struct AreaWear {
     pub max: u32,
 }
 
+/// What was written in a life until some time of it, as it was simulated: without what a wear rate stands for.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Totals {
+    /// Bytes that the host wrote.
+    pub host_bytes: u64,
+    /// Pages that the host wrote, those written in part among them.
+    pub host_pages: u64,
+    /// Bytes programmed.
+    pub flash_bytes: u64,
+    /// Time of all programs, by the chip's times (ns).
+    pub program_ns: f64,
+}
+
+/// What writes cost between two samples of a life.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Recent {
+    /// Bytes programmed for each that the host wrote.
+    pub write_amplification: f64,
+    /// Time of programs for each page that the host wrote (ns).
+    pub program_ns_per_page: f64,
+}
+
 /// A drive at some time of its life.
 #[derive(Clone, Debug)]
 pub struct Sample {
@@ -90,6 +112,10 @@ pub struct Sample {
     pub retired: u32,
     /// Bytes programmed for each that the host wrote until then; none while the write buffer holds a tenth of that or more.
     pub write_amplification: Option<f64>,
+    /// Time of programs for each page that the host wrote until then (ns), by the chip's times; none as of `write_amplification`.
+    pub program_ns_per_page: Option<f64>,
+    /// What was written in this life until then.
+    pub totals: Totals,
     /// Share of the superblocks in use that are in another cell mode than the drive's own; none where all keep their mode.
     pub other_modes_share: Option<f64>,
     pub wear: Vec<AreaWear>,
@@ -97,6 +123,25 @@ pub struct Sample {
     pub lost: Option<Rates>,
     /// Wear of each superblock.
     pub blocks: WornBlocks,
+}
+
+impl Sample {
+    /// What writes cost since `before`; none where the host wrote nothing, or while the write buffer holds a tenth of what was written
+    /// in the life.
+    pub fn since(&self, before: &Sample) -> Option<Recent> {
+        before.write_amplification.or_else(|| {
+            // Nothing is buffered at the beginning of a life.
+            (before.totals == Totals::default()).then_some(0.0)
+        })?;
+        self.write_amplification?;
+        let (now, then) = (&self.totals, &before.totals);
+        let bytes = now.host_bytes - then.host_bytes;
+        let pages = now.host_pages - then.host_pages;
+        (bytes > 0 && pages > 0).then(|| Recent {
+            write_amplification: (now.flash_bytes - then.flash_bytes) as f64 / bytes as f64,
+            program_ns_per_page: (now.program_ns - then.program_ns) / pages as f64,
+        })
+    }
 }
 
 /// How a life ended.
@@ -134,6 +179,13 @@ pub struct Lived {
 }
 
 impl Lived {
+    /// The samples, each with what writes cost since the one before.
+    pub fn over_life(&self) -> impl Iterator<Item = (&Sample, Option<Recent>)> {
+        let before = std::iter::once(None).chain(self.samples.iter().map(Some));
+        let samples = self.samples.iter().zip(before);
+        samples.map(|(sample, before)| (sample, before.and_then(|before| sample.since(before))))
+    }
+
     /// The end of the life.
     pub fn last(&self) -> &Sample {
         self.samples.last().expect("a life has a beginning")
@@ -242,8 +294,20 @@ pub struct Probe {
     pub retries_mean: f64,
     /// Share of reads that ended without data.
     pub lost_share: f64,
+    /// Its writes; none where it has none.
+    pub writes: Option<ProbedWrites>,
     /// Bytes that the probe itself has written, to the drive that is probed and to no other.
     pub written_bytes: u64,
+}
+
+/// Writes of a probe.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ProbedWrites {
+    pub writes: u64,
+    pub mean_ns: f64,
+    /// Latency that 99.9 % of writes do not exceed (ns).
+    pub p999_ns: u64,
+    pub max_ns: u64,
 }
 
 /// A stage of a life.

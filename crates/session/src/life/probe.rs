@@ -11,7 +11,7 @@ use firstread_workload::job::JobSpec;
 
 use super::error::LifeError;
 use super::lost;
-use super::parts::{Probe, ProbeJob, ProbeRun, Sample, mean_wear};
+use super::parts::{Probe, ProbeJob, ProbeRun, ProbedWrites, Sample, mean_wear};
 use crate::error::Error;
 use crate::input::Input;
 use crate::setup::Setup;
@@ -106,6 +106,7 @@ fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
     if reads.count() == 0 {
         return Err(LifeError::ProbeReadsNothing(job.input.name().to_owned()).into());
     }
+    let writes = &outcome.stats.all.write;
     let rare = reads.percentile(99.99);
     let probe = Probe {
         host_bytes: sample.host_bytes,
@@ -118,6 +119,12 @@ fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
         p9999_interval_ns: rare.interval_ns,
         retries_mean: outcome.retries().mean,
         lost_share: reads.lost_share(),
+        writes: (writes.count() > 0).then(|| ProbedWrites {
+            writes: writes.count(),
+            mean_ns: writes.mean_ns(),
+            p999_ns: writes.percentile(99.9).ns,
+            max_ns: writes.max_ns(),
+        }),
         written_bytes: outcome.stats.counters.host_bytes_written,
     };
     outcome.stats.reports = Vec::new();

@@ -158,6 +158,8 @@ fn sample_of(blocks: firstread_drive::WornBlocks) -> Sample {
         factory_bad_blocks: 0,
         retired: 0,
         write_amplification: None,
+        program_ns_per_page: None,
+        totals: Totals::default(),
         other_modes_share: None,
         wear: Vec::new(),
         lost: None,

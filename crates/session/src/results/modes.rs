@@ -2,6 +2,7 @@
 //! what its cycles damage. What the keys mean: `docs/modes.md`.
 
 use firstread_core::{CellMode, Ns};
+use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::drive::CellModes;
 use firstread_drive::stats::ByMode;
 use firstread_firmware::log::What;
@@ -48,6 +49,19 @@ pub fn are_mixed(outcome: &Outcome) -> bool {
     modes.start.capacity.lost_slots > 0
         || modes.worst.lost_slots > 0
         || outcome.stats.counters.conversions > 0
+}
+
+/// Time in which flash programs pages, for each page that the host wrote by `counters` (ns). A page of a mode takes its part of the
+/// program of a wordline. None where the host wrote nothing.
+pub fn program_ns_per_page(profile: &DriveProfile, counters: &Counters) -> Option<f64> {
+    let times = profile.change_times().program;
+    let of_mode = |mode: CellMode| {
+        let programmed = counters.slots_programmed_by_mode[mode.index()] as f64;
+        programmed * times[mode.index()].0 as f64 / f64::from(mode.bits())
+    };
+    let ns: f64 = CellMode::ALL.into_iter().map(of_mode).sum();
+    let written = counters.host_slots_written;
+    (written > 0).then(|| ns / written as f64)
 }
 
 /// What a mode came to in a run.

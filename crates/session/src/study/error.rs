@@ -254,14 +254,12 @@ pub enum StudyError {
     KnobRange([String; 2]),
     /// What the chip has is not in the range of a knob, or in another unit.
     #[error(
-        "knob `{knob}` goes from {} to {}, and chip {chip} has {value}: a range holds what is shipped, in its unit",
-        range[0], range[1]
+        "knob `{knob}` goes from {range}, and {found}: a range holds what is shipped, in its unit"
     )]
     KnobOutside {
         knob: String,
-        range: [String; 2],
-        chip: String,
-        value: String,
+        range: String,
+        found: String,
     },
     /// The drive of a variant keeps no tables. Holds the variant's name.
     #[error("variant `{0}` keeps no tables")]

@@ -19,6 +19,7 @@ use crate::results::fdp::fdp;
 use crate::results::host_log::host_log;
 use crate::results::modes::{
     Damage, OfMode, capacity, damage, damage_of, has_several, lost_over_time, of_modes,
+    program_ns_per_page,
 };
 use crate::results::page_types::{OfPageType, page_types_of};
 use crate::results::streams::of_streams;
@@ -491,16 +492,9 @@ fn rated_writes_tb(s: &Setup, counters: &Counters, by: fn(Damage) -> f64) -> Opt
     (damage > 0.0 && bytes > 0.0).then(|| bytes * cycles / damage / 1e12)
 }
 
-/// Time in which flash programs pages, for each page that the host writes (ms). A page of a mode takes its part of the program of a
-/// wordline.
+/// Time in which flash programs pages, for each page that the host writes (ms).
 fn program_ms_per_page(s: &Setup, c: &Counters) -> Option<f64> {
-    let times = s.profile.change_times().program;
-    let of_mode = |mode: CellMode| {
-        let programmed = c.slots_programmed_by_mode[mode.index()] as f64;
-        programmed * times[mode.index()].0 as f64 / f64::from(mode.bits())
-    };
-    let ns: f64 = CellMode::ALL.into_iter().map(of_mode).sum();
-    (c.host_slots_written > 0).then(|| ns / c.host_slots_written as f64 / 1e6)
+    Some(program_ns_per_page(&s.profile, c)? / 1e6)
 }
 
 /// A number of the page type of the drive's own mode that is number `rank` by how fast it is read.

@@ -5,7 +5,7 @@
 //!   [`Matrix`](crate::Matrix) runs.
 //! - [`correlation`], [`margin`]: what the cells alone tell. [`fact`]: what needs no run.
 //! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives.
-//! - [`sources`]: what profiles say of published rows. [`switches`]: choices that could be others.
+//! - [`sources`]: what profiles say of published rows. [`switch`], [`switches`]: choices that could be others.
 //! - [`tension`]: which rows hold together on one chip, drawn from the ranges of its open numbers.
 //! - [`measure`](mod@measure): the numbers of claims, by phase and by open choice. [`verdict`]: what becomes of them.
 
@@ -24,6 +24,7 @@ mod read;
 pub mod reduction;
 pub mod sources;
 pub mod spec;
+pub mod switch;
 pub mod switches;
 pub mod tension;
 pub mod verdict;

@@ -15,7 +15,7 @@ use super::error::StudyError;
 pub use super::forgiving::Scale;
 use super::forgiving::{parsed, values};
 use super::metric::{Metric, Source};
-use super::switches::Switch;
+use super::switch::Switch;
 use crate::error::Error;
 use crate::input::Example;
 use crate::life::{Terms, Until, Years};

@@ -5,54 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
-
 use super::claim::{Claim, FromPoints, combinations};
 use super::dimension::Dimension;
 use super::error::StudyError;
 use super::plan::Coordinates;
 use super::spec::{Experiment, Study, Variant, known_name, names};
+use super::switch::{Alternative, Switch};
 use crate::error::Error;
-
-/// A choice of the study, and what could be chosen instead.
-#[derive(Deserialize, Debug)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table with what, default, experiments and alternatives"
-)]
-pub struct Switch {
-    /// What is chosen.
-    pub what: String,
-    /// What the study has.
-    pub default: String,
-    /// The experiments whose claims are judged with it.
-    pub experiments: Vec<String>,
-    /// What could be chosen instead, by name.
-    pub alternatives: BTreeMap<String, Alternative>,
-}
-
-/// What could be chosen instead.
-#[derive(Deserialize, Debug)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table with source, and with variants, schemes, set and at where it has them"
-)]
-pub struct Alternative {
-    /// The variants that it changes; all of them where it names none.
-    #[serde(default)]
-    pub variants: Vec<String>,
-    /// `axis=name`.
-    #[serde(default)]
-    pub schemes: Vec<String>,
-    /// `path=value`.
-    #[serde(default)]
-    pub set: Vec<String>,
-    /// Coordinates that these variants have instead.
-    #[serde(default)]
-    pub at: BTreeMap<Dimension, String>,
-    /// Where it is from.
-    pub source: String,
-}
 
 impl Alternative {
     fn changes(&self, variant: &str) -> bool {
@@ -219,11 +178,11 @@ impl Study {
     }
 
     /// What is wrong with a switch, and of which alternative.
-    fn check_switch(
+    fn check_switch<'s>(
         &self,
         name: &str,
-        switch: &Switch,
-    ) -> Result<(), (StudyError, Option<String>)> {
+        switch: &'s Switch,
+    ) -> Result<(), (StudyError, Option<&'s str>)> {
         let of_switch = |error| (error, None);
         for (key, words) in [("what", &switch.what), ("default", &switch.default)] {
             if words.trim().is_empty() {
@@ -240,7 +199,7 @@ impl Study {
         let experiments = || self.experiments.iter();
         let touched = || experiments().filter(|e| switch.experiments.contains(&e.id));
         for (alternative, of) in &switch.alternatives {
-            let wrong = |error| (error, Some(alternative.clone()));
+            let wrong = |error| (error, Some(alternative.as_str()));
             if of.source.trim().is_empty() {
                 return Err(wrong(StudyError::NoWords("source")));
             }

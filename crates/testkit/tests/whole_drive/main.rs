@@ -29,6 +29,7 @@ mod pairs;
 mod partial_writes;
 mod placement;
 mod planes;
+mod pools;
 mod preconditioned;
 mod promotion;
 mod queues;

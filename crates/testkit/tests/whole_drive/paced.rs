@@ -35,7 +35,7 @@ struct Waited {
 pub(crate) const PROGRAMS: u64 = 6;
 
 /// Programs that come on top where axis `stream` chooses among streams: those of the wordlines that all its streams share.
-fn further_programs(drive: &Drive) -> u64 {
+pub(crate) fn further_programs(drive: &Drive) -> u64 {
     let buffers = drive.write_buffers();
     let chooses = drive
         .profile()
@@ -52,31 +52,36 @@ fn further_programs(drive: &Drive) -> u64 {
     }
 }
 
-/// A write of the host: what, when it was submitted, when it completed.
-type Write = (HostCommand, Ns, Ns);
+/// A command of the host: what, when it was submitted, when it completed.
+pub(crate) type Request = (HostCommand, Ns, Ns);
 
-/// All writes that `drive` has completed since its ports were logged, in the order of their completion.
-fn writes_of(drive: &Drive) -> Vec<Write> {
+/// All commands `op` that `drive` has completed since its ports were logged, in the order of their completion.
+pub(crate) fn requests_of(drive: &Drive, op: HostOp) -> Vec<Request> {
     let mut submitted = BTreeMap::new();
-    let mut writes = Vec::new();
+    let mut requests = Vec::new();
     for crossing in drive.port_calls() {
         match crossing.what {
-            PortCallKind::Submitted(command) if command.op == HostOp::Write => {
+            PortCallKind::Submitted(command) if command.op == op => {
                 submitted.insert(command.id, crossing.at);
             }
-            PortCallKind::Completed(command, _) if command.op == HostOp::Write => {
-                writes.push((command, submitted[&command.id], crossing.at));
+            PortCallKind::Completed(command, _) if command.op == op => {
+                requests.push((command, submitted[&command.id], crossing.at));
             }
             _ => {}
         }
     }
-    writes
+    requests
 }
 
 /// For each write, the time in which a queue of `depth` writes is served at the rate of the superblock that the host
 /// fills meanwhile, or of the one before. A superblock takes `superblock` slots. None of those after the last whole
 /// superblock.
-fn queues_ns(writes: &[Write], depth: u64, superblock: u64, slot_bytes: u64) -> Vec<u64> {
+pub(crate) fn queues_ns(
+    writes: &[Request],
+    depth: u64,
+    superblock: u64,
+    slot_bytes: u64,
+) -> Vec<u64> {
     let slots = |command: &HostCommand| {
         let end = command.offset_bytes + u64::from(command.len_bytes) - 1;
         end / slot_bytes - command.offset_bytes / slot_bytes + 1
@@ -134,7 +139,7 @@ pub(crate) fn worst_write(load: &Load, queues: f64) -> (f64, String) {
         load.drive, load.precondition, load.seed
     );
     assert!(stats.counters.erases > 30, "{what}: {:?}", stats.counters);
-    let writes = writes_of(&made);
+    let writes = requests_of(&made, HostOp::Write);
     // Padded slots are of the superblock too: as many in each as in the mean one.
     let (written, padded) = (
         stats.counters.host_slots_written,

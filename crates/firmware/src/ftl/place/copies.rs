@@ -33,12 +33,19 @@ impl Placement {
             let what = self.streams.takes(stream);
             let may_open = match what {
                 StreamUse::Promoted(mode) => self.promoted_may_open(mode),
-                StreamUse::Written(_) => true,
+                StreamUse::Written(_) => self.written_may_open(),
                 StreamUse::Region(region) => self.can_open_in(region, shared),
                 _ => self.may_lend(self.space.largest_slots as u32, shared),
             };
             if !may_open {
-                return Err(TakeError::Wait(Wait::Reserve));
+                // A page of the host goes where it would go without the pool.
+                let is_written = matches!(what, StreamUse::Written(_));
+                let wait = if is_written {
+                    Wait::Superblock
+                } else {
+                    Wait::Reserve
+                };
+                return Err(TakeError::Wait(wait));
             }
             if self.open(now, stream, shared) {
                 taken = self.streams.allocate(stream, wish);
@@ -47,6 +54,7 @@ impl Placement {
             {
                 // Pages that the host writes ask for none: their pool grows on its own account.
                 self.relocation.wanted.add(mode);
+                self.relocation.pool_alone_wants = false;
             }
         }
         match taken {

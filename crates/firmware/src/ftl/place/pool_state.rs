@@ -25,8 +25,8 @@ pub(crate) struct PoolOfWrites {
     /// The host has rested for so long that the pool is emptied, and room is missing for that.
     waits_at_rest: bool,
     pub(super) is_at_rest: bool,
-    /// When the host sent its last command.
-    host_at: Ns,
+    /// When the host sent its last command; none before its first one. A drive that is being filled does not rest.
+    host_at: Option<Ns>,
 }
 
 /// What the pool needs.
@@ -68,7 +68,7 @@ impl PoolOfWrites {
     /// The host has sent a command.
     #[inline]
     pub(crate) fn host_asks(&mut self, now: Ns) {
-        self.host_at = now;
+        self.host_at = Some(now);
         self.is_at_rest = false;
         self.waits_at_rest = false;
     }
@@ -78,13 +78,29 @@ impl PoolOfWrites {
         self.waits_at_rest = waits && self.is_at_rest;
     }
 
+    /// The range of its ready queue. While the host rests all of a pool that is emptied then is made ready: erased ahead of the writes to
+    /// come.
+    #[inline]
+    pub(super) fn ready(&self, rule: &WritePool) -> (u32, u32) {
+        match self.is_at_rest {
+            true => (self.size.written, self.size.written),
+            false => rule.ready,
+        }
+    }
+
+    /// Whether the host has rested for so long that the pool is emptied and made ready.
+    #[inline]
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.is_at_rest
+    }
+
     /// When it has to be looked at because the host has rested for long enough.
     #[inline]
     pub(crate) fn due(&self) -> Ns {
         let idle = self.rule.and_then(|rule| rule.idle);
-        match idle.filter(|_| !self.is_at_rest) {
-            Some(idle) => Ns(self.host_at.0.saturating_add(idle.0)),
-            None => Ns::MAX,
+        match (idle.filter(|_| !self.is_at_rest), self.host_at) {
+            (Some(idle), Some(host_at)) => Ns(host_at.0.saturating_add(idle.0)),
+            _ => Ns::MAX,
         }
     }
 
@@ -96,7 +112,18 @@ impl PoolOfWrites {
     /// Superblocks that it may have before garbage collection takes some: a few more than it is to have, so that it does not change with
     /// each look.
     pub(super) fn limit(&self) -> u32 {
-        let size = self.size.written + self.size.promoted;
+        let size = self.wanted_size();
         self.most.min(size + size / 8 + 1)
+    }
+
+    /// The same of those that the host writes to.
+    pub(super) fn limit_of_written(&self) -> u32 {
+        self.size.written + self.size.written / 8 + 1
+    }
+
+    /// Superblocks that it is to have now. What writes leave to promoted pages counts as far as these have filled it: the pool grows
+    /// by it only for pages that are read often.
+    pub(super) fn wanted_size(&self) -> u32 {
+        self.size.written + self.size.promoted.min(self.in_promoted)
     }
 }

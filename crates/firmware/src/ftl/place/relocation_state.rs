@@ -231,6 +231,8 @@ pub(crate) struct RelocationState {
     pub(crate) map_waits: Waits,
     /// Modes whose stream has found no free superblock in its pool.
     pub(crate) wanted: ModeSet,
+    /// The pool that the host writes to wants its mode on its own account, and no copy has found it without a superblock since.
+    pub(crate) pool_alone_wants: bool,
     /// What asks for free superblocks beside the host, the map and cleaning.
     pub(crate) claims: Claims,
     /// The host or the map cache has opened a superblock, so victims have to be planned again.
@@ -256,6 +258,7 @@ impl RelocationState {
             slots_before: 0,
             map_waits: Waits::default(),
             wanted: ModeSet::default(),
+            pool_alone_wants: false,
             claims: Claims::default(),
             plan_anew: false,
             written_before: [(0, 0); 2],
@@ -351,6 +354,7 @@ record! {
         slots_before: "commands are lost",
         map_waits: "commands are lost",
         wanted: "found again by the next copy",
+        pool_alone_wants: "found again when the pool is looked at",
         paused_at: "moves do not pause after a restart before their stream is nearly full again",
         claims: "made again by the next copy, change of mode or return",
     }

@@ -89,19 +89,26 @@ impl Relocate {
         match place.pool_needs(shared) {
             PoolNeeds::Nothing => self.for_pool = None,
             PoolNeeds::Superblock if place.has_spare() && place.free_beyond_next(shared) => {
-                place.relocation.wanted.add(mode);
+                let relocation = &mut place.relocation;
+                if !relocation.wanted.has(mode) {
+                    relocation.wanted.add(mode);
+                    relocation.pool_alone_wants = true;
+                    // While the host rests nothing else comes that would have one erased.
+                    self.again |= place.pool.is_at_rest();
+                }
             }
             PoolNeeds::Superblock | PoolNeeds::Room if self.for_pool.is_some() => {}
             PoolNeeds::Superblock => {
                 shared.update_index();
                 let now = Outlook::default();
-                // A superblock that is nearly all garbage is worth more than one more.
+                // A superblock that is nearly all garbage is worth more than one more. While the host rests all of them are emptied.
                 let oldest = place.next_of_pool(now, shared);
-                let nearly_empty = |block: &SuperblockId| {
+                let at_rest = place.pool.is_at_rest();
+                let goes_first = |block: &SuperblockId| {
                     let info = shared.blocks.info(*block);
-                    NEARLY_EMPTY * info.valid_slots <= shared.slots_of(info.mode)
+                    at_rest || NEARLY_EMPTY * info.valid_slots <= shared.slots_of(info.mode)
                 };
-                let victim = oldest.filter(nearly_empty).or_else(|| {
+                let victim = oldest.filter(goes_first).or_else(|| {
                     let victim = self.victim_in(RegionId::MAIN, 0, now, store);
                     victim.map(|(block, _)| block)
                 });

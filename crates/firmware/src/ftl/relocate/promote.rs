@@ -113,6 +113,10 @@ impl Relocate {
         let refused = copy(now, item, StreamUse::Promoted(mode), from, lower, ports);
         match refused {
             None => self.limits.spend(),
+            // Writes leave no superblock of the pool, whatever cleaning could spare.
+            Some(CopyRefused::Reserve) if !lower.store.place.promoted_may_open(mode) => {
+                return Some(CopyRefused::OverProvisioning);
+            }
             Some(CopyRefused::NoSuperblock) if !was_wanted => {
                 let epoch = lower.store.shared.heat.epoch();
                 if !self.limits.enough_wait(mode, item.lpn, epoch) {
@@ -214,9 +218,9 @@ impl Relocate {
             Err(CopyRefused::Reserve) if self.over_provisioning_allows(to, place, shared) => {}
             Err(reason) => {
                 place.relocation.wanted.remove(to);
-                // The pool that the host writes to asks on its own account, and again.
-                let of_copies = u64::from(place.pool_mode() != Some(to));
-                shared.counters.promotions_refused[reason as usize] += of_copies;
+                // The pool that the host writes to asks again, and no page was refused for it.
+                let of_pool = place.pool_mode() == Some(to) && place.relocation.pool_alone_wants;
+                shared.counters.promotions_refused[reason as usize] += u64::from(!of_pool);
             }
         }
     }

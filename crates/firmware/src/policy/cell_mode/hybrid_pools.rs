@@ -18,8 +18,8 @@ use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 
 use super::lifetimes::Lifetimes;
 use super::params::{
-    DEMAND, KEEP_OF_DATA, KEPT_SLC, LEVEL, RATE, READY_HIGH, READY_LOW, SLC_AND_TLC, WRITTEN_SLC,
-    limits,
+    DEMAND, KEEP_OF_DATA, KEPT_BY_PROMOTION, KEPT_SLC, LEVEL, RATE, READY_HIGH, READY_LOW,
+    SLC_AND_TLC, WRITTEN_SLC, limits,
 };
 use super::sizing::{self, Bounds, Size, SlotCost};
 use super::stay::{STAY_SLC, Stay};
@@ -148,6 +148,18 @@ impl HybridPools {
     }
 }
 
+impl HybridPools {
+    /// Superblocks of a pool that leaves the drive's own mode what schemes of promotion leave it: the size of the writes weighs what
+    /// cleaning costs, and promotions do not.
+    fn most_with_promoted(&self, state: &PoolState) -> u32 {
+        let keep = (KEPT_BY_PROMOTION as u64).max(self.rule.keep_permille.into());
+        let kept = state.valid + state.valid * keep / 1000;
+        let lent = state.own_slots.saturating_sub(state.slots).max(1);
+        let most = state.all.saturating_sub(kept) / lent;
+        (most as u32).min(state.most)
+    }
+}
+
 /// What a slot in SLC mode costs, if `wear_permille` of the cost is wear and the rest is program time.
 fn slot_cost(setup: &Setup, wear_permille: u64) -> SlotCost {
     let own = setup.tables.mode;
@@ -221,7 +233,7 @@ impl CellModes for HybridPools {
         };
         let promoted = match self.promote {
             Promote::None => 0,
-            _ => state.most - written,
+            _ => self.most_with_promoted(state).saturating_sub(written),
         };
         PoolSize {
             written,

@@ -21,12 +21,15 @@ pub(super) const SLC_AND_TLC: &[StreamRow] = &[
     },
 ];
 
+/// Over-provisioning that superblocks of promoted pages leave, in permille.
+pub(super) const KEPT_BY_PROMOTION: i64 = 70;
+
 /// Over-provisioning that superblocks in another mode leave.
 pub(super) const KEEP: Param = Param::number(
     "keep",
     "over-provisioning that superblocks in other modes leave, as a share of the capacity",
     "permille",
-    (70, 0, 10_000),
+    (KEPT_BY_PROMOTION, 0, 10_000),
 );
 
 /// A stream for pages that the host writes to a pool in SLC mode.

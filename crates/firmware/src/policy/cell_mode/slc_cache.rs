@@ -1,8 +1,8 @@
 //! `slc-cache`: every write goes to a cache in SLC mode and is moved to the drive's own mode later: the comparator of direct placement.
 //!
 //! Consumer drives do so. The cache has a fixed part, and a dynamic part that is as large as what the host has not written of the capacity
-//! leaves room for. While the host rests the cache is emptied, the oldest superblock first. When the cache is full, writes go straight to
-//! the drive's own mode, and the cache is emptied as far as the host leaves time.
+//! leaves room for. While the host rests the cache is emptied, the oldest superblock first, and all of it is erased ahead of the next burst.
+//! When the cache is full, writes go straight to the drive's own mode, and the cache is emptied as far as the host leaves time.
 
 use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 use firstread_core::{CellMode, Ns};
@@ -25,7 +25,7 @@ const SHARE: Param = Param::number(
 );
 const IDLE: Param = Param::number(
     "idle",
-    "time without a command of the host after which the cache is emptied",
+    "time without a command of the host after which the cache is emptied and erased ahead",
     "ns",
     (100_000_000, 1_000_000, 3_600_000_000_000),
 );
@@ -33,7 +33,7 @@ const IDLE: Param = Param::number(
 /// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "slc-cache",
-    summary: "every write goes to a cache in SLC mode, which is emptied while the host rests",
+    summary: "every write goes to a cache in SLC mode, which is emptied and erased ahead while the host rests",
     source: "consumer drives; the comparator of direct placement",
     role: Role::Scheme,
     needs: &[Need::CellModes, Need::SlcAlone],

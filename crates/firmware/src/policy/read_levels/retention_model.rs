@@ -112,9 +112,7 @@ impl RetentionModel {
         let terms = RetentionModel::features(ctx);
         let terms = terms.iter().zip(&self.coefficients[page]);
         let line: i64 = terms.map(|(x, w)| x * w / ONE).sum();
-        line + self
-            .layer(ctx)
-            .map_or(0, |at| i64::from(self.layers[at][page]))
+        line + self.layer(ctx).map_or(0, |at| self.layers[at][page])
     }
 
     /// Index of the layer of the page.

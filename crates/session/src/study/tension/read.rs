@@ -142,9 +142,11 @@ impl Knob {
             let entry = chip.resolved.iter().find(|e| e.path == *key);
             let error = StudyError::KnobOutside {
                 knob: self.id.clone(),
-                range: range(),
-                chip: name.to_owned(),
-                value: entry.map_or(String::new(), |e| e.literal.clone()),
+                range: range().join(" to "),
+                found: format!(
+                    "chip {name} has {}",
+                    entry.map_or("no such value", |e| e.literal.as_str())
+                ),
             };
             return Err(lines.of(&self.range, error));
         }

@@ -133,10 +133,10 @@ mod tests {
         let stream = Stream::new(1).named("drives");
         // Twelve uniform numbers: normal to within what counts here.
         let normal = |i: u64| {
-            let of = |k| stream.at(i).draw(k) as f64 / u64::MAX as f64;
+            let of = |k: u64| stream.at(i).draw(k) as f64 / u64::MAX as f64;
             (0..12).map(of).sum::<f64>() - 6.0
         };
-        let trials = 8_000;
+        let trials = 8_000u64;
         let within = (0..trials).filter(|trial| {
             let drive = |k: u64| 40.0 + 3.0 * normal(4 * trial + k);
             let e = Estimate::of(&[drive(0), drive(1), drive(2)]).unwrap();

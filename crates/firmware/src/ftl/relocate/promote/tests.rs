@@ -309,3 +309,29 @@ fn model_a_superblock_stays_for_a_page_that_is_still_to_be_read() {
     }
     assert!(stay > 10 && go > 10, "{stay} {go}");
 }
+
+/// A superblock that copies have asked for in the mode of the pool that the host writes to, and that the pool may not have, is counted as a
+/// refusal, as in any other mode. What the pool has asked for on its own account is none.
+#[test]
+fn formula_a_refused_conversion_into_the_pool_is_counted_once_copies_ask() {
+    for (alone, refused) in [(true, 0), (false, 1)] {
+        let setup = setup(CellMode::Qlc, geometry(24), 4_000);
+        let mut drive = drive_of(CellMode::Qlc, &setup, 0, ("cell_mode", "hybrid-pools"));
+        fill(&mut drive, 6, 40);
+        let relocation = &mut drive.lower.store.place.relocation;
+        relocation.wanted.add(CellMode::Slc);
+        relocation.pool_alone_wants = alone;
+        // Nothing has told yet how large the pool may be, so it may have no superblock.
+        let ports = &mut Silent::default();
+        drive
+            .relocate
+            .convert_free(Ns::ZERO, &mut drive.lower, ports);
+        let store = &drive.lower.store;
+        assert!(store.place.relocation.wanted.first().is_none());
+        let counted = &store.shared.counters.promotions_refused;
+        let expected = CopyRefused::OverProvisioning as usize;
+        for (reason, n) in counted.iter().enumerate() {
+            assert_eq!(*n, if reason == expected { refused } else { 0 }, "{alone}");
+        }
+    }
+}
