@@ -340,6 +340,23 @@ pub fn overrides(variant: &Variant) -> Result<Vec<Override>, Error> {
     Ok(schemes.chain(sets(variant)?).collect())
 }
 
+/// The same at a point of `experiment` on it, whose coordinates may hold the capacity of the drive.
+///
+/// # Errors
+/// [`Error`] where one of its texts is none.
+pub(super) fn overrides_in(
+    experiment: &Experiment,
+    name: &str,
+    variant: &Variant,
+) -> Result<Vec<Override>, Error> {
+    let mut all = Coordinates::all(experiment, false).into_iter();
+    let Some(at) = all.find(|at| at.get(Dimension::Variant) == name) else {
+        return overrides(variant);
+    };
+    let schemes = schemes(variant)?.into_iter().map(Choice::to_override);
+    Ok(schemes.chain(sets_at(variant, &at)?).collect())
+}
+
 fn sets(variant: &Variant) -> Result<Vec<Override>, Error> {
     let one = |text: &String| {
         Override::parse(text).map_err(|problem| Error::from(problem).of(format!("`{text}`")))

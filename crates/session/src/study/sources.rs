@@ -37,7 +37,12 @@ pub fn rows(text: &str) -> impl Iterator<Item = &str> {
 pub fn said(study: &Study) -> Result<BTreeMap<String, Said>, Error> {
     let mut profiles: BTreeMap<&str, DriveProfile> = BTreeMap::new();
     for (name, variant) in &study.variants {
-        let of = plan::overrides(variant).and_then(|set| profile(&variant.drive, &set));
+        let mut experiments = study.experiments.iter();
+        let set = match experiments.find(|e| e.variants.contains(name)) {
+            Some(experiment) => plan::overrides_in(experiment, name, variant),
+            None => plan::overrides(variant),
+        };
+        let of = set.and_then(|set| profile(&variant.drive, &set));
         let of = of.map_err(|error| error.of(format!("variant `{name}`")))?;
         profiles.insert(name, of);
     }
