@@ -349,13 +349,13 @@ fn sequence_victims_for_an_opening_that_is_near_stand() {
         fill(&mut drive, 1, 40);
         let oldest = SuperblockId(0);
         let store = &mut drive.lower.store;
-        store.shared.blocks.info_mut(oldest).valid_slots = SLOTS;
+        store.shared.blocks.info_mut(oldest).evacuating = true;
         drive.relocate.update_pace(&mut drive.lower.store);
         let planned = drive.relocate.gc.planned[0];
         assert_eq!(planned, SuperblockId(1), "{stream}");
-        // The oldest superblock has garbage now, and `fifo` chooses the oldest.
+        // The oldest superblock is at rest now, and `fifo` chooses the oldest.
         let store = &mut drive.lower.store;
-        store.shared.blocks.info_mut(oldest).valid_slots = 40;
+        store.shared.blocks.info_mut(oldest).evacuating = false;
         store.place.relocation.plan_anew = true;
         drive.relocate.update_pace(&mut drive.lower.store);
         let expected = if stands { planned } else { oldest };
