@@ -75,19 +75,31 @@ fn formula_a_victim_that_yields_little_waits_until_the_host_needs_it() {
 }
 
 /// Victims beyond those that are planned are taken to hold as much as the last of these. Here each gives back two
-/// slots for 62 moves, and all that is missing is more than the planned ones give.
+/// slots for 62 moves, and all that is missing is more than the planned ones give. Where any superblock may be a victim, later ones
+/// are taken to hold what superblocks hold on average when the host has run out of room: 77 of 80 superblocks.
 #[test]
 fn formula_moves_are_reckoned_beyond_the_planned_victims() {
-    let mut drive = filled(80, 1, SLOTS - 2);
-    let store = &drive.lower.store;
-    let missing = store.place.missing_headroom(&store.shared);
-    let victims = missing as u32 / 2;
-    assert!(victims > 60, "{victims} victims");
-    let (moves, expected) = (moves_due(&mut drive), victims * (SLOTS - 2));
-    assert!(
-        moves.abs_diff(expected) <= SLOTS,
-        "{moves} moves, {expected} for {victims} victims"
-    );
+    let mean = 77 * SLOTS / 80;
+    for (scheme, later) in [
+        ("greedy", SLOTS - 2),
+        ("fifo-guarded", SLOTS - 2),
+        ("fifo", mean),
+        ("random", mean),
+    ] {
+        let capacity = u64::from(74 * SLOTS);
+        let mut drive = drive_with(80, capacity, 0, ("gc_victim", scheme));
+        fill(&mut drive, 1, SLOTS - 2);
+        let store = &drive.lower.store;
+        let missing = store.place.missing_headroom(&store.shared) as u32;
+        let planned = MOST_PLANNED as u32;
+        assert!(missing > 4 * planned - 10, "{missing} slots");
+        let further = (missing - 2 * planned) * later / (SLOTS - later);
+        let (moves, expected) = (moves_due(&mut drive), planned * (SLOTS - 2) + further);
+        assert!(
+            moves.abs_diff(expected) <= SLOTS,
+            "{scheme}: {moves} moves, {expected} for {missing} slots"
+        );
+    }
 }
 
 /// Other evacuations wait until cleaning has a superblock to spare. So cleaning has to make one, even where the
