@@ -84,7 +84,7 @@ impl Load {
     }
     /// Zipf's law with exponent 1.2 over `pages` pages.
     fn zipf(pages: usize, seed: u64) -> Load {
-        Load::new((1..=pages).map(|rank| (rank as f64).powf(-1.2)), seed)
+        Load::new((1..=pages).map(|rank| libm::pow(rank as f64, -1.2)), seed)
     }
     /// 90 % of the writes to 10 % of `pages` pages.
     fn hot_cold(pages: usize, seed: u64) -> Load {
