@@ -3,6 +3,7 @@
 use firstread_core::{FlashEvent, FlashKind, HostOp, Ns};
 use firstread_drive::DriveState;
 use firstread_drive::port_log::{PortCall, PortCallKind};
+use firstread_firmware::policy::gc_victim::AXIS;
 use firstread_testkit::{drive, profile, try_run};
 
 /// A drive of 60 MiB with pages of 4 KiB: two channels of two dies.
@@ -41,7 +42,7 @@ fn tiny(more: &[&str]) -> firstread_drive::Drive {
 
 #[test]
 fn model_garbage_collection_keeps_every_version() {
-    for victim in ["fifo", "greedy", "cost-benefit", "d-choices", "random"] {
+    for victim in AXIS.schemes.iter().map(|scheme| scheme.name) {
         let scheme = format!("schemes.gc_victim={victim}");
         let mut drive = tiny(&[&scheme]);
         // A stale read ends the run with an error.

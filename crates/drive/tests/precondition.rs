@@ -5,6 +5,7 @@
 use firstread_core::{HostOp, Permutation, Stream};
 use firstread_drive::{Drive, DriveState, Host, Precondition};
 use firstread_firmware::observe::SuperblockUse;
+use firstread_firmware::policy::gc_victim::AXIS;
 use firstread_testkit::{drive, profile, try_run};
 use firstread_workload::TraceRecord;
 use firstread_workload::stream::{Zipf, hot_page_order};
@@ -191,9 +192,9 @@ fn compare(victim: &str, precondition: Precondition, scatter: f64, amplifies: f6
     assert!((a.free - b.free).abs() < 0.25, "{what}: free superblocks");
     // An eighth is some seventy victims, and the made drive begins with none half moved where the
     // written one has one or two. Of victims drawn at random the mean of so many is drawn too.
-    let drawn = |part| match victim {
-        "random" => 3.0 * a.scatter(part).hypot(b.scatter(part)),
-        _ => 0.0,
+    let drawn = |part| match is_drawn(victim) {
+        true => 3.0 * a.scatter(part).hypot(b.scatter(part)),
+        false => 0.0,
     };
     let at_first = (a.amplification_at_first, b.amplification_at_first);
     let in_all = (a.amplification, b.amplification);
@@ -207,6 +208,11 @@ fn compare(victim: &str, precondition: Precondition, scatter: f64, amplifies: f6
             "{what}: amplifies {b:.3} {when}, the written drive {a:.3}"
         );
     }
+}
+
+/// Whether victims are drawn one by one.
+fn is_drawn(victim: &str) -> bool {
+    matches!(victim, "random" | "random-guarded")
 }
 
 #[test]
@@ -248,9 +254,9 @@ fn model_zipf_is_what_cost_benefit_leaves() {
 #[test]
 #[ignore = "half a minute: cargo test -p firstread-drive --test all precondition -- --ignored"]
 fn model_other_skews_and_schemes() {
-    for victim in ["fifo", "greedy", "cost-benefit", "d-choices", "random"] {
+    for victim in AXIS.schemes.iter().map(|scheme| scheme.name) {
         // What a random victim holds spreads over a fifth of its slots.
-        let amplifies = if victim == "random" { 0.06 } else { 0.03 };
+        let amplifies = if is_drawn(victim) { 0.06 } else { 0.03 };
         compare(victim, Precondition::Random, 0.04, amplifies);
         compare(victim, Precondition::Zipf(0.6), 0.06, 0.06);
         compare(victim, Precondition::Zipf(1.2), 0.15, 0.10);

@@ -18,22 +18,36 @@
 //! `x = S e^(-(1 - F) / c)`: exponential decay with age; its oldest superblock solves the equation of
 //! Desnoyers (SYSTOR 2012). Greedy and cost-benefit cleaning choose the same victims if superblocks hold many
 //! slots, because then the oldest superblock is also the emptiest (the limit given by Desnoyers, Bux and
-//! Iliadis, and Van Houdt). The model neglects the scatter of the valid slots of single superblocks, which is
+//! Iliadis, and Van Houdt).
+//!
+//! With the guard of [`LEAST_SHARE`] a random victim is one of the share `m` of superblocks that have lost enough, and lies below
+//! `x` with probability `min(1, F / m)`: `I(F) = 1 - F` above `m`, and `1 - m + m ln(m / F)` below. Ten choices and the
+//! other rules hardly ever meet the guard. The model neglects the scatter of the valid slots of single superblocks, which is
 //! of the order of `sqrt(S)`.
 
-use firstread_firmware::policy::gc_victim::Law;
+use firstread_firmware::policy::gc_victim::{LEAST_SHARE, Law, Rule};
 
 use super::counts::{Counts, Region, Shape, fit, whole};
 
 /// Steps of the integral between two superblocks.
 const STEPS: u32 = 8;
+/// Steps in which the share of superblocks that may be chosen is found. Each brings it nearer by the factor of 16 of the guard.
+const GUARD_STEPS: u32 = 12;
 
-/// `I(F)` at the middle of each of `n` equal parts of 0 to 1, in ascending order of `F`.
-fn integrals(n: u32, victim: Law) -> Vec<f64> {
+/// `I(F)` at the middle of each of `n` equal parts of 0 to 1, in ascending order of `F`. Of the superblocks, the share `may` that
+/// holds least may be chosen; it matters to a random victim alone.
+fn integrals(n: u32, victim: Law, may: f64) -> Vec<f64> {
     let n = n as f64;
     let middle = |i: u32| (i as f64 + 0.5) / n;
-    let d = match victim {
-        Law::Drawn(d) => f64::from(d),
+    let d = match victim.rule {
+        Rule::Drawn(1) if victim.is_guarded => {
+            let random = |f: f64| match f < may {
+                true => 1.0 - may + may * libm::log(may / f),
+                false => 1.0 - f,
+            };
+            return (0..n as u32).map(|i| random(middle(i))).collect();
+        }
+        Rule::Drawn(d) => f64::from(d),
         _ => return (0..n as u32).map(|i| 1.0 - middle(i)).collect(),
     };
     let density = |f: f64| 1.0 / (1.0 - libm::pow(1.0 - f, d));
@@ -53,16 +67,8 @@ fn integrals(n: u32, victim: Law) -> Vec<f64> {
     all
 }
 
-/// The steady state of `shape` under `victim`.
-pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
-    let Shape {
-        blocks,
-        slots,
-        pages,
-        ..
-    } = *shape;
-    let integrals = integrals(blocks, victim);
-    let share = pages as f64 / slots as f64;
+/// `1 / c` with which the superblocks of `integrals` hold what `share` superblocks full of valid slots hold.
+fn inverse_c(integrals: &[f64], share: f64) -> f64 {
     let held =
         |inverse_c: f64| -> f64 { integrals.iter().map(|i| libm::exp(-i * inverse_c)).sum() };
     let (mut low, mut high) = (0.0, 1.0);
@@ -77,7 +83,31 @@ pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
             high = middle;
         }
     }
-    let inverse_c = (low + high) / 2.0;
+    (low + high) / 2.0
+}
+
+/// The steady state of `shape` under `victim`.
+pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
+    let Shape {
+        blocks,
+        slots,
+        pages,
+        ..
+    } = *shape;
+    let share = pages as f64 / slots as f64;
+    let mut may = 1.0;
+    let mut integrals_of = integrals(blocks, victim, may);
+    let mut inverse_c = inverse_c(&integrals_of, share);
+    if victim == Law::guarded(Rule::Drawn(1)) {
+        for _ in 0..GUARD_STEPS {
+            let emptiest = libm::exp(-integrals_of[0] * inverse_c);
+            let least = (1.0 - emptiest) / LEAST_SHARE as f64;
+            may = (1.0 + libm::log(1.0 - least) / inverse_c).max(0.0);
+            integrals_of = integrals(blocks, victim, may);
+            inverse_c = self::inverse_c(&integrals_of, share);
+        }
+    }
+    let integrals = integrals_of;
     let parts: Vec<f64> = integrals
         .iter()
         .map(|i| libm::exp(-i * inverse_c))
@@ -100,14 +130,14 @@ pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
 mod tests {
     use super::*;
 
-    fn shares(victim: Law, used: f64) -> Vec<f64> {
+    fn shares(rule: Rule, used: f64) -> Vec<f64> {
         let shape = Shape {
             blocks: 1000,
             slots: 1_000_000,
             pages: (used * 1e9) as u64,
             low: None,
         };
-        let counts = counts(&shape, victim);
+        let counts = counts(&shape, Law::of_any(rule));
         assert_eq!(
             counts.valid.iter().map(|&n| n as u64).sum::<u64>(),
             shape.pages
@@ -124,7 +154,7 @@ mod tests {
             for _ in 0..1000 {
                 u = libm::exp(-(1.0 - u) / used);
             }
-            let valid = shares(Law::Oldest, used);
+            let valid = shares(Rule::Oldest, used);
             let oldest = valid[0] * valid[0] / libm::sqrt(valid[0] * valid[1]);
             assert!(
                 (oldest / u - 1.0).abs() < 2e-3,
@@ -137,9 +167,9 @@ mod tests {
     #[test]
     fn formula_choices_reach_from_random_to_fifo() {
         let (one, many, fifo) = (
-            shares(Law::Drawn(1), 0.8),
-            shares(Law::Drawn(1000), 0.8),
-            shares(Law::Oldest, 0.8),
+            shares(Rule::Drawn(1), 0.8),
+            shares(Rule::Drawn(1000), 0.8),
+            shares(Rule::Oldest, 0.8),
         );
         // x = F^(1/c) has the mean 1 / (1 + 1/c).
         let inverse_c = 1.0 / 0.8 - 1.0;

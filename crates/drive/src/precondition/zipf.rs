@@ -13,7 +13,7 @@
 use crate::initial_contents::heat_classes;
 use firstread_core::Stream;
 
-use firstread_firmware::policy::gc_victim::Law;
+use firstread_firmware::policy::gc_victim::{LEAST_SHARE, Law, Rule};
 
 use super::block::{Block, LANES, Open};
 use super::counts::{Counts, Region, Shape, fit, whole};
@@ -224,18 +224,25 @@ impl<'a> Population<'a> {
     /// The superblock of `blocks` to be cleaned.
     fn choose_of(&mut self, blocks: &[Block]) -> Option<usize> {
         let full = self.slots * (1.0 - 1e-9);
-        let gains = |b: &Block| b.sum < full;
+        let least = match self.victim.is_guarded {
+            true => {
+                let emptiest = blocks.iter().map(|b| b.sum).fold(self.slots, f64::min);
+                (self.slots - emptiest) / LEAST_SHARE as f64
+            }
+            false => 0.0,
+        };
+        let gains = |b: &Block| b.sum < full && self.slots - b.sum >= least;
         let candidates = || blocks.iter().enumerate().filter(|(_, b)| gains(b));
-        match self.victim {
-            Law::Oldest => candidates().min_by_key(|(_, b)| b.opened),
-            Law::Emptiest => candidates().min_by(|(_, a), (_, b)| a.sum.total_cmp(&b.sum)),
-            Law::CostBenefit => {
+        match self.victim.rule {
+            Rule::Oldest => candidates().min_by_key(|(_, b)| b.opened),
+            Rule::Emptiest => candidates().min_by(|(_, a), (_, b)| a.sum.total_cmp(&b.sum)),
+            Rule::CostBenefit => {
                 let worth = |b: &Block| {
                     (self.now - b.opened_at) * (self.slots - b.sum) / (2.0 * b.sum).max(1e-9)
                 };
                 candidates().max_by(|(_, a), (_, b)| worth(a).total_cmp(&worth(b)))
             }
-            Law::Drawn(d) => {
+            Rule::Drawn(d) => {
                 let all: Vec<usize> = candidates().map(|(i, _)| i).collect();
                 if all.is_empty() {
                     return None;
@@ -485,7 +492,7 @@ mod tests {
             pages: 16e6,
             rate: 1.0 / 16e6,
         }];
-        for victim in [Law::Oldest, Law::Emptiest, Law::CostBenefit] {
+        for victim in [Rule::Oldest, Rule::Emptiest, Rule::CostBenefit].map(Law::guarded) {
             let model = counts_of(&shape, &one, victim, Stream::new(1));
             let theory = super::super::uniform::counts(&shape, victim);
             let mut sorted = model.valid.clone();

@@ -133,25 +133,29 @@ fn formula_fifo_cleaning_amplifies_as_theory_says() {
 
 #[test]
 fn formula_schemes_are_ordered_as_theory_says() {
-    let runs = ["fifo", "greedy", "d-choices", "random"].map(|victim| measure(victim, 0.85));
-    let [fifo, greedy, d_choices, random] = runs.each_ref().map(|run| run.amplification);
-    println!("fifo {fifo:.4} greedy {greedy:.4} d-choices {d_choices:.4} random {random:.4}");
+    let runs = ["fifo", "greedy", "d-choices", "random", "random-guarded"]
+        .map(|victim| measure(victim, 0.85));
+    let [fifo, greedy, d_choices, random, guarded] = runs.each_ref().map(|run| run.amplification);
+    println!("fifo {fifo:.4} greedy {greedy:.4} d-choices {d_choices:.4}");
     assert!(greedy < 0.97 * fifo, "greedy {greedy:.4}, fifo {fifo:.4}");
     assert!(
         greedy < d_choices && d_choices < fifo,
         "d-choices {d_choices:.4} lies between {greedy:.4} and {fifo:.4}"
     );
-    let last = &runs[3];
-    let theory = |least: u32| at_random(last.alpha, last.slots, least);
-    let (few, more) = (libm::floor(last.least), last.least % 1.0);
-    let expected = (1.0 - more) * theory(few as u32) + more * theory(few as u32 + 1);
-    println!(
-        "random: theory {expected:.4}, {:.2} slots lost at least; with any victim {:.4}",
-        last.least,
-        theory(1)
-    );
-    assert!(
-        (random / expected - 1.0).abs() < 0.02,
-        "random {random:.4}, theory {expected:.4}"
-    );
+    let theory = |run: &Measured, least: u32| at_random(run.alpha, run.slots, least);
+    let of_any = theory(&runs[3], 0);
+    let last = &runs[4];
+    let (few, more) = (libm::floor(last.least) as u32, last.least % 1.0);
+    let of_guarded = (1.0 - more) * theory(last, few) + more * theory(last, few + 1);
+    println!("{:.2} slots lost at least", last.least);
+    for (name, measured, expected) in [
+        ("random", random, of_any),
+        ("random-guarded", guarded, of_guarded),
+    ] {
+        println!("{name} {measured:.4}, theory {expected:.4}");
+        assert!(
+            (measured / expected - 1.0).abs() < 0.02,
+            "{name} {measured:.4}, theory {expected:.4}"
+        );
+    }
 }

@@ -498,7 +498,7 @@ fn with_map_cache(victim: usize, faults: Chances) -> Build {
         suspend: victim,
         faults,
         read_ahead: victim == 1,
-        map_cache: 8 << victim,
+        map_cache: 8 << (victim % 5),
         planes_apart: victim == 3,
         seed: 20 + victim as u64,
         depth: 16,

@@ -33,9 +33,12 @@ fn indexed(mut blocks: SuperblockTable, geometry: &Geometry) -> SuperblockTable 
     blocks
 }
 
-/// Whatever the scheme: a superblock that frees next to nothing is left while a better one is there.
+/// The schemes that choose any superblock at rest.
+const OF_ANY: [&str; 2] = ["fifo", "random"];
+
+/// Whatever the guarded scheme: a superblock that frees next to nothing is left while a better one is there.
 #[test]
-fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
+fn formula_no_guarded_scheme_chooses_what_frees_next_to_nothing() {
     // Of 256 slots: the oldest frees one in seventeen of what the emptiest does, or one in sixteen.
     let g = geometry(1, 1, 1, 4, 128);
     for (frees, is_candidate) in [(14, false), (15, true)] {
@@ -48,7 +51,8 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
         };
         assert_eq!(may_choose(0), is_candidate, "frees {frees}");
         assert!(may_choose(1) && !may_choose(2));
-        for scheme in AXIS.schemes.iter().filter(|_| !is_candidate) {
+        let guarded = AXIS.schemes.iter().filter(|s| !OF_ANY.contains(&s.name));
+        for scheme in guarded.filter(|_| !is_candidate) {
             let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
             for seed in 0..20 {
                 let setup = setup(g, CellMode::Slc, 1, seed);
@@ -60,6 +64,33 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
                 );
             }
         }
+    }
+}
+
+/// `fifo` takes the oldest superblock and `random` any, also one that frees nothing; and none where no superblock frees a slot.
+#[test]
+fn formula_fifo_and_random_choose_from_all_superblocks() {
+    let g = geometry(1, 1, 1, 4, 128);
+    let all_full = indexed(full(&[(1, 256), (2, 256), (3, 256)]), &g);
+    let one_frees = indexed(full(&[(1, 256), (2, 256), (3, 255)]), &g);
+    let of = |name: &str, blocks: &SuperblockTable, seed| {
+        let scheme = AnyGcVictim::new(name, &setup(g, CellMode::Slc, 1, seed), &[]).unwrap();
+        assert!(scheme.takes_any(), "{name}");
+        scheme.choose(Victims::new(blocks.all(), &g, Outlook::default()), 0)
+    };
+    let mut drawn = [0; 3];
+    for seed in 0..300 {
+        assert_eq!(of("fifo", &one_frees, seed), Some(SuperblockId(0)));
+        drawn[of("random", &one_frees, seed).unwrap().0 as usize] += 1;
+        for name in OF_ANY {
+            assert_eq!(of(name, &all_full, seed), None, "{name}, seed {seed}");
+        }
+    }
+    assert!(drawn.iter().all(|n| (60..140).contains(n)), "{drawn:?}");
+    for scheme in AXIS.schemes.iter().filter(|s| !OF_ANY.contains(&s.name)) {
+        let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
+        let scheme = AnyGcVictim::new(scheme.name, &setup(g, CellMode::Slc, 1, 3), &values);
+        assert!(!scheme.unwrap().takes_any());
     }
 }
 
@@ -75,7 +106,7 @@ fn formula_each_scheme_chooses_its_victim() {
     for scheme in AXIS.schemes {
         let victim = choose(scheme.name, &blocks).unwrap();
         assert!(
-            victim.0 < 3,
+            victim.0 < 3 || OF_ANY.contains(&scheme.name),
             "{} chose what it gains nothing from",
             scheme.name
         );

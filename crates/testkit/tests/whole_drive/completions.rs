@@ -29,6 +29,8 @@ const MIXED: &str =
 const OVERWRITES: &str = "[j]\nrw=randrw\nrwmixread=20\nbs=64k\niodepth=16\nnorandommap\n\
     random_distribution=zipf:0.9\nio_size=1536m\n";
 /// Reads and writes of the same few pages.
+const STEEP_OVERWRITES: &str = "[j]\nrw=randwrite\nbs=64k\niodepth=16\nnorandommap\n\
+    random_distribution=zipf:1.3\nio_size=1536m\n";
 const HOT_MIXED: &str = "[j]\nrw=randrw\nrwmixread=60\nbs=16k\niodepth=8\nnorandommap\n\
     random_distribution=zipf:1.1\nnumber_ios=30000\n";
 /// A few pages have most of the writes.
@@ -161,6 +163,10 @@ fn rows() -> Vec<Row> {
             let name = format!("{} {}", axis.name, scheme.name);
             let set: &[&str] = &[&set];
             rows.push(match axis.name {
+                // Only where much of the drive is cold is there a victim that the guard leaves.
+                "gc_victim" if scheme.name.ends_with("-guarded") => {
+                    small(&name, set, new(), STEEP_OVERWRITES, &[])
+                }
                 "gc_victim" => small(&name, set, new(), OVERWRITES, &[]),
                 "suspend" => {
                     let set = [set, &["capacity=240 MiB"]].concat();
@@ -295,6 +301,8 @@ fn rows() -> Vec<Row> {
     let with = |parts: &[&[&'static str]]| -> Vec<&'static str> { parts.concat() };
     rows.extend([
         small("overwrites after random overwrites", &["schemes.gc_victim=greedy"], random(), OVERWRITES, &[]),
+        small("steep overwrites, fifo", &["schemes.gc_victim=fifo"], new(), STEEP_OVERWRITES, &[]),
+        small("steep overwrites, random", &["schemes.gc_victim=random"], new(), STEEP_OVERWRITES, &[]),
         small("overwrites after zipf", &["schemes.gc_victim=cost-benefit"], zipf(), OVERWRITES, &[]),
         small("overwrites under parity", PARITY, new(), OVERWRITES, &[]),
         small("map cache, reads", PAGED, new(), READS, &[]),

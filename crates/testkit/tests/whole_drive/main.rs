@@ -18,6 +18,7 @@ mod front;
 mod fuzz;
 mod golden;
 mod heat;
+mod independent;
 mod jobs;
 mod map_cache;
 mod model;

@@ -64,9 +64,9 @@ const SCHEMES: &[&[&[&str]]] = &[
     &[
         &["schemes.gc_victim=cost-benefit"],
         &["schemes.gc_victim=greedy"],
-        &["schemes.gc_victim=fifo"],
+        &["schemes.gc_victim=fifo-guarded"],
         &["schemes.gc_victim=d-choices"],
-        &["schemes.gc_victim=random"],
+        &["schemes.gc_victim=random-guarded"],
     ],
 ];
 
@@ -165,11 +165,11 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
         (1, &["schemes.wear", "schemes.area"]),
         (1, &["schemes.area", "refresh=read-count"]),
         (1, &["area=differential-fixed", "refresh=hot"]),
-        (1, &["cell_mode=hotness", "gc_victim=fifo"]),
+        (1, &["cell_mode=hotness", "gc_victim=fifo-guarded"]),
         // A stream of moves opened a superblock that cleaning had counted on.
-        (1, &["wear=progressive-hot", "gc_victim=fifo"]),
+        (1, &["wear=progressive-hot", "gc_victim=fifo-guarded"]),
         // Victims were planned anew within a superblock of the host, and held more.
-        (3, &["area.trigger=any", "gc_victim=fifo"]),
+        (3, &["area.trigger=any", "gc_victim=fifo-guarded"]),
         // The host waited for a refresh that did not count as the moves that it waited for.
         (3, &["refresh=read-count", "gc_victim=d-choices"]),
         // A refresh began while the host waited for a superblock.
@@ -183,9 +183,9 @@ fn formula_no_write_waits_long_where_two_schemes_move_data() {
         // A stream of moves opened the superblock that a stream of the host opened next.
         (2, &["wear=static", "stream=fdp"]),
         // Victims that were planned for a stream of the host were planned anew when another one opened a superblock, and held more.
-        (3, &["stream=fdp", "gc_victim=fifo"]),
+        (3, &["stream=fdp", "gc_victim=fifo-guarded"]),
         // Writes waited for the superblock of one stream, though another one had room.
-        (2, &["stream=sepbit", "gc_victim=fifo"]),
+        (2, &["stream=sepbit", "gc_victim=fifo-guarded"]),
     ];
     let some = some.map(|(seed, words)| (seed, pair_of(words)));
     are_paced(some.iter().map(|(seed, pair)| (*seed, pair)), 60_000);

@@ -104,9 +104,15 @@ fn drawn(drive: &'static str, set: &[&str], seed: u64, slots: u64) -> (Load, f64
         _ => SKEWED,
     };
     let set = set.iter().map(|s| s.to_string());
+    // That drive cleans by `fifo`, whose victims have no bound.
+    let guarded = || "schemes.gc_victim=fifo-guarded".to_string();
+    let victim = (drive == "bench-4g").then(guarded);
     let load = Load {
         drive,
-        set: set.chain([format!("dram.write_cache={cache}")]).collect(),
+        set: set
+            .chain([format!("dram.write_cache={cache}")])
+            .chain(victim)
+            .collect(),
         precondition,
         depth,
         job: format!(

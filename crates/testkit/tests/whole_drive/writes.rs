@@ -131,6 +131,8 @@ fn formula_no_write_waits_long_for_cleaning() {
             "cost-benefit" => (1.0, 1.5),
             "d-choices" => (1.25, 1.75),
             "random" => (1.5, 1.5),
+            "random-guarded" => (1.5, 3.0),
+            "fifo-guarded" => (1.0, 1.75),
             _ => (1.0, 1.5),
         };
         for (depth, law, trims, precondition, queues) in [

@@ -187,8 +187,12 @@ impl Relocate {
         if is_soon(until, &steepest) {
             self.gc.standing = MOST_PLANNED;
         }
-        // Later victims are taken to hold as much as the last one that is planned.
-        let last = next.unwrap_or(0).min(slots - 1);
+        // Later victims are taken to hold as much as the last one that is planned, or as all on average where any may be a victim.
+        let last = match self.gc.victim().takes_any() {
+            true => self.mean_valid(store),
+            false => next.unwrap_or(0),
+        };
+        let last = last.min(slots - 1);
         let further = missing.max(0) * last / (slots - last);
         steepest.add(with_leveling(moves, until, &steepest) + further, until);
         steepest.that_sets_pace(room)
@@ -235,6 +239,7 @@ impl Relocate {
             emptied: &[],
         };
         let has_garbage = info.valid_slots < store.shared.slots_of(info.mode)
+            || self.gc.victim().takes_any()
             || store.shared.blocks.apart().has(info.mode);
         (has_garbage && outlook.is_at_rest(block, info)).then_some(block)
     }
@@ -361,6 +366,13 @@ impl Relocate {
         let spare = space.with_lent_slots().saturating_sub(space.needed_slots);
         let superblocks = space.with_lent_slots() / space.largest_slots;
         (spare / (2 * superblocks.max(1))) as u32
+    }
+
+    /// Valid slots of a superblock on average when the host has run out of room.
+    fn mean_valid<M>(&self, store: &FlashStore<M>) -> i64 {
+        let space = &store.place.space;
+        let superblocks = space.with_lent_slots() / space.largest_slots;
+        (space.needed_slots / superblocks.max(1)) as i64
     }
 
     /// Whether a multi-plane page may be moved for `owner` now.

@@ -4,10 +4,10 @@ use firstread_core::{Geometry, SuperblockId};
 
 use crate::observe::{Among, Filled, SuperblockInfo, SuperblockUse, SuperblockView};
 
-/// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
+/// A candidate of a guarded scheme yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
 /// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
 /// cold segments that yield a quarter of what hot ones do (Rosenblum and Ousterhout, SOSP 1991, figure 6).
-/// Four times that factor leaves `fifo` and `cost-benefit` unchanged, and bounds their cost.
+/// Four times that factor leaves `cost-benefit` unchanged, and bounds the cost of each victim.
 pub const LEAST_SHARE: u64 = 16;
 
 /// What will have happened, beyond what the table of superblocks says, before a victim is chosen.
@@ -65,6 +65,8 @@ pub struct Victims<'a> {
     emptiest: Option<(Filled, SuperblockId)>,
     /// Sequence number of the superblock opened last.
     newest: u64,
+    /// Whether a superblock that yields nothing is a candidate, too.
+    any: bool,
 }
 
 impl<'a> Victims<'a> {
@@ -83,6 +85,7 @@ impl<'a> Victims<'a> {
             geometry,
             emptiest: emptiest.map(|((filled, _), block)| (filled, block)),
             newest: blocks.at_rest().newest(),
+            any: false,
         }
     }
     /// The same superblocks after `opened` more have been opened.
@@ -91,6 +94,10 @@ impl<'a> Victims<'a> {
             newest: self.newest + opened,
             ..self
         }
+    }
+    /// The same superblocks without the guard: all that are at rest are candidates, as long as one of them yields something.
+    pub fn any(self) -> Victims<'a> {
+        Victims { any: true, ..self }
     }
     /// The superblocks to choose from, with those that are no candidates.
     pub fn blocks(&self) -> SuperblockView<'a> {
@@ -114,12 +121,16 @@ impl<'a> Victims<'a> {
         Filled::of(info, self.geometry)
     }
     /// Whether superblock `block`, whose record is `info`, is a candidate: it is at rest, and yields at least one slot, and
-    /// at least 1 / [`LEAST_SHARE`] of what the emptiest superblock yields.
+    /// at least 1 / [`LEAST_SHARE`] of what the emptiest superblock yields. Without the guard it is enough that the emptiest
+    /// yields a slot.
     pub fn is_candidate(&self, block: SuperblockId, info: &SuperblockInfo) -> bool {
         self.outlook.is_at_rest(block, info) && self.yields_enough(self.filled(info))
     }
     fn yields_enough(&self, filled: Filled) -> bool {
         let best = self.emptiest.map_or(filled, |(emptiest, _)| emptiest);
+        if self.any {
+            return best.gain() > 0;
+        }
         let own = u64::from(filled.gain()) * u64::from(best.slots);
         let least = u64::from(best.gain()) * u64::from(filled.slots);
         filled.gain() > 0 && own * LEAST_SHARE >= least
@@ -134,9 +145,31 @@ impl<'a> Victims<'a> {
     }
 }
 
+/// What is known in theory of the steady state of a scheme: its rule of choice, and what it chooses from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Law {
+    /// The rule of choice.
+    pub rule: Rule,
+    /// Whether victims yield at least 1 / [`LEAST_SHARE`] of what the emptiest superblock yields.
+    pub is_guarded: bool,
+}
+
+impl Law {
+    /// `rule` among superblocks that yield at least 1 / [`LEAST_SHARE`] of what the emptiest one yields.
+    pub const fn guarded(rule: Rule) -> Law {
+        let is_guarded = true;
+        Law { rule, is_guarded }
+    }
+    /// `rule` among all superblocks.
+    pub const fn of_any(rule: Rule) -> Law {
+        let is_guarded = false;
+        Law { rule, is_guarded }
+    }
+}
+
 /// Rules of choice for which the steady state is known in theory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Law {
+pub enum Rule {
     /// The superblock opened longest ago.
     Oldest,
     /// The superblock with the smallest share of valid slots.
@@ -152,6 +185,10 @@ pub trait GcVictim {
     /// The superblock to clean next, as the `nth` victim of the drive. The same arguments must give the same
     /// answer, because cleaning is paced by what the next few victims will be.
     fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<SuperblockId>;
+    /// Whether the scheme chooses without the guard ([`Victims::any`]): a victim may yield nothing.
+    fn takes_any(&self) -> bool {
+        false
+    }
     /// The scheme's rule of choice, if theory has one for it: the steady state of overwrites is computed from
     /// the rule. A drive whose scheme has no such rule cannot be preconditioned.
     fn law(&self) -> Option<Law> {

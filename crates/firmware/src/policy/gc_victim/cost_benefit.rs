@@ -9,7 +9,7 @@ use core::cmp::Reverse;
 use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{GcVictim, Law, Victims};
+use super::{GcVictim, Law, Rule, Victims};
 use crate::observe::Filled;
 use crate::policy::Setup;
 
@@ -48,6 +48,6 @@ impl GcVictim for CostBenefit {
         victims.first_by(|filled, opened| (Reverse(worth(victims.age(opened), filled)), opened))
     }
     fn law(&self) -> Option<Law> {
-        Some(Law::CostBenefit)
+        Some(Law::guarded(Rule::CostBenefit))
     }
 }

@@ -7,7 +7,7 @@ use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 use firstread_core::{Stream, SuperblockId};
 
 use super::random::draw;
-use super::{GcVictim, Law, Victims};
+use super::{GcVictim, Law, Rule, Victims};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -53,6 +53,6 @@ impl GcVictim for DChoices {
         drawn.min_by_key(|&block| victims.filled(victims.blocks().info(block)))
     }
     fn law(&self) -> Option<Law> {
-        Some(Law::Drawn(self.d as u32))
+        Some(Law::guarded(Rule::Drawn(self.d as u32)))
     }
 }

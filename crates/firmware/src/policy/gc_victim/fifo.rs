@@ -1,12 +1,13 @@
 //! `fifo`: the superblock opened longest ago.
 //!
-//! Under skewed writes some victims are nearly full. The bound on the longest write then holds for the rate
-//! of the current host superblock, which may be far below the average rate of the run.
+//! A victim may be full of valid data: a circular log passes each superblock in turn. Emptying it yields nothing and takes
+//! nothing, and it is the youngest afterwards. So one round over all superblocks frees at least the garbage that there was at
+//! its beginning. Under skewed writes many victims are nearly full, and writes wait for their moves.
 
 use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{GcVictim, Law, Victims};
+use super::{GcVictim, Law, Rule, Victims};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -33,9 +34,12 @@ impl Fifo {
 
 impl GcVictim for Fifo {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
-        victims.first_by(|_, opened| opened)
+        victims.any().first_by(|_, opened| opened)
+    }
+    fn takes_any(&self) -> bool {
+        true
     }
     fn law(&self) -> Option<Law> {
-        Some(Law::Oldest)
+        Some(Law::of_any(Rule::Oldest))
     }
 }

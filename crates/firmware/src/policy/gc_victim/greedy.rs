@@ -3,7 +3,7 @@
 use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{GcVictim, Law, Victims};
+use super::{GcVictim, Law, Rule, Victims};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -34,6 +34,6 @@ impl GcVictim for Greedy {
         victims.emptiest()
     }
     fn law(&self) -> Option<Law> {
-        Some(Law::Emptiest)
+        Some(Law::guarded(Rule::Emptiest))
     }
 }

@@ -1,12 +1,12 @@
 //! `random`: a superblock drawn at random.
 //!
-//! The victims cleaned while the host fills one superblock may cost several times the mean. The bound on the
-//! longest write holds for the rate of that superblock, and is higher by half of the queue.
+//! A victim may be full of valid data. On average a victim yields what all superblocks at rest yield on average, so cleaning
+//! goes on; but the victims cleaned while the host fills one superblock may cost several times the mean.
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::{Stream, SuperblockId};
 
-use super::{GcVictim, Law, Victims};
+use super::{GcVictim, Law, Rule, Victims};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -38,23 +38,26 @@ impl Random {
     }
 }
 
-/// A random superblock that yields slots when cleaned.
+/// A random candidate.
 pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<SuperblockId> {
     let n = victims.blocks().len();
     let at = |i: u64| stream.at(i).below(n as u64) as u32;
-    let gains = |block: &SuperblockId| victims.is_candidate(*block, victims.blocks().info(*block));
+    let may = |block: &SuperblockId| victims.is_candidate(*block, victims.blocks().info(*block));
     let block = |i| victims.blocks().nth(i);
-    (0..TRIES).map(at).map(block).find(gains).or_else(|| {
+    (0..TRIES).map(at).map(block).find(may).or_else(|| {
         let from = at(TRIES);
-        (0..n).map(|i| block((from + i) % n)).find(gains)
+        (0..n).map(|i| block((from + i) % n)).find(may)
     })
 }
 
 impl GcVictim for Random {
     fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<SuperblockId> {
-        draw(&victims, self.stream.at(nth))
+        draw(&victims.any(), self.stream.at(nth))
+    }
+    fn takes_any(&self) -> bool {
+        true
     }
     fn law(&self) -> Option<Law> {
-        Some(Law::Drawn(1))
+        Some(Law::of_any(Rule::Drawn(1)))
     }
 }
