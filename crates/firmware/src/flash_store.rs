@@ -115,6 +115,10 @@ impl<M: Arena> FlashStore<M> {
     ) {
         let (place, shared) = (&mut self.place, &mut self.shared);
         place.note_erase(now, block, shared);
+        let info = shared.blocks.info(block);
+        if info.mode != mode {
+            place.pool.switches(block, info.pe_cycles);
+        }
         place.begin_erase(block, mode, what, &mut self.table, shared);
         shared.log_conversion(now, block, ports);
         self.erase_dies(now, block, ports);

@@ -12,7 +12,7 @@ impl<M: Arena> Firmware<M> {
         let store = &mut self.lower.store;
         store.place.space.write_image();
         store.place.look_at_regions(&store.shared);
-        store.place.look_at_pool(&store.shared);
+        store.place.pool_begins(&store.shared);
         store.read.power_up(now, &store.shared);
         self.start_probe(now, ports);
     }

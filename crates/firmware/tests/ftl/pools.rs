@@ -1,11 +1,11 @@
 //! Pools of another cell mode that the host writes to: they breathe with the data in use and with the load, and lose nothing.
 
 use firstread_core::{CellMode, HostOp, Stream};
-use firstread_faulty_flash::{FaultyDrive, TrialEnd};
+use firstread_faulty_flash::{Faults, FaultyDrive, TrialEnd, geometry};
 use firstread_firmware::observe::{CopyRefused, SuperblockUse};
 use firstread_firmware::policy::cell_mode;
 
-use super::build::{Build, Chances, kept_in_modes};
+use super::build::{Build, Chances, full_drive, kept_in_modes};
 use super::cell_modes::drive;
 
 const SLOT_BYTES: u32 = 4096;
@@ -184,4 +184,45 @@ fn sequence_promoted_pages_take_what_writes_leave() {
         promoted > 100 && written > 1_000 && refused > 100,
         "{promoted}, {written}, {refused}"
     );
+}
+
+/// Superblocks of the pool make place for others once they are worn by so much since they came into it, where the pool is levelled by that.
+/// Levelled by the mean of the drive they stay, because that rises with them.
+#[test]
+fn sequence_a_pool_is_levelled_by_its_mean_or_since_the_switch() {
+    const LEVEL: u32 = 3;
+    let most_worn = |level_by: &str, seed: u64| {
+        let g = geometry(2, 1, 1, 40, 4);
+        let capacity = 18 * u64::from(g.slots_per_superblock(CellMode::Qlc));
+        let schemes = format!(
+            "cell_mode=hybrid-pools cell_mode.level={LEVEL} cell_mode.level_by={level_by} gc_victim=greedy"
+        );
+        let config = full_drive(g, CellMode::Qlc, (capacity, 1 << 20), &schemes);
+        let mut drive = FaultyDrive::new(&config, &Faults::default(), seed).expect("a drive");
+        let s = Stream::new(seed).named("load");
+        let mut came_with = [None; 40];
+        let mut most = 0;
+        for i in 0..60_000 {
+            let lpn = s.at(i).below(capacity / 8);
+            let written = drive.submit(HostOp::Write, lpn * u64::from(SLOT_BYTES), SLOT_BYTES);
+            written.unwrap_or_else(|found| panic!("{level_by}, seed {seed}: {found}"));
+            for (block, info) in drive.firmware.blocks().iter() {
+                let came = &mut came_with[block.0 as usize];
+                match info.mode {
+                    CellMode::Slc => {
+                        let came = *came.get_or_insert(info.pe_cycles);
+                        most = most.max(info.pe_cycles - came);
+                    }
+                    _ => *came = None,
+                }
+            }
+        }
+        most
+    };
+    for seed in 0..2 {
+        let (since, mean) = (most_worn("switch", seed), most_worn("mean", seed));
+        // The cycle that is under way when the level is passed, and the one that ends the stay.
+        assert!(since <= LEVEL + 2, "seed {seed}: {since}");
+        assert!(mean > 2 * LEVEL, "seed {seed}: {mean}");
+    }
 }

@@ -1,12 +1,14 @@
 //! What placement knows of the pool that the host writes to.
 
-use firstread_core::{CellMode, Ns};
+use alloc::vec::Vec;
+
+use firstread_core::{CellMode, Ns, SuperblockId};
 
 use crate::observe::{StreamId, StreamUse};
 use crate::policy::cell_mode::{PoolSize, WritePool};
 
 /// The pool of a drive, as it is and as it is to be.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PoolOfWrites {
     pub(super) rule: Option<WritePool>,
     /// Streams that the host writes to in the pool, and that promoted pages go to.
@@ -20,6 +22,8 @@ pub(crate) struct PoolOfWrites {
     /// Superblocks that promoted pages were copied to, and the mean wear of superblocks, when these were last looked at.
     pub(super) in_promoted: u32,
     pub(super) mean_pe: u32,
+    /// P/E cycles of each superblock when it last changed its mode, or when power came on. Empty unless the pool is levelled by them.
+    pub(super) pe_at_switch: Vec<u32>,
     /// Its ready queue fell below its range and has not reached the end of it yet.
     pub(super) refills: bool,
     /// The host has rested for so long that the pool is emptied, and room is missing for that.
@@ -51,6 +55,19 @@ impl PoolOfWrites {
             promoted: stream(StreamUse::Promoted),
             ..PoolOfWrites::default()
         }
+    }
+
+    /// Superblock `block`, with `pe_cycles`, changes its mode.
+    pub(crate) fn switches(&mut self, block: SuperblockId, pe_cycles: u32) {
+        if let Some(at) = self.pe_at_switch.get_mut(block.0 as usize) {
+            *at = pe_cycles;
+        }
+    }
+
+    /// P/E cycles of superblock `block` when it last changed its mode; 0 before power came on.
+    pub(super) fn pe_at_switch(&self, block: SuperblockId) -> u32 {
+        let at = self.pe_at_switch.get(block.0 as usize);
+        at.copied().unwrap_or(0)
     }
 
     /// Whether room has to be made at once, because the host rests and the pool is to be emptied.

@@ -137,7 +137,7 @@ impl Placement {
             // It was emptied for a pool that the drive no longer has.
             shared.blocks.info_mut(current.block).evacuating = false;
         }
-        self.look_at_pool(shared);
+        self.pool_begins(shared);
     }
 
     /// Whether what was loaded names only superblocks, dies, streams and slots that the drive has.

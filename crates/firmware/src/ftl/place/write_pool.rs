@@ -27,7 +27,7 @@ use super::{Evacuation, Item, Placement};
 use crate::config::WriteCache;
 use crate::ftl::map::Table;
 use crate::observe::{CopyRefused, ModeSet, RegionId, StreamId, SuperblockUse};
-use crate::policy::cell_mode::{CellModes, PoolSize, PoolState, PoolWrite, WritePool};
+use crate::policy::cell_mode::{CellModes, LevelBy, PoolSize, PoolState, PoolWrite, WritePool};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
 
@@ -377,10 +377,28 @@ impl Placement {
         }
     }
 
-    /// Whether superblock `block` of the pool is worn beyond the mean by so much that another one is to take its place.
+    /// Whether superblock `block` of the pool is worn by so much that another one is to take its place.
     fn is_worn(&self, block: SuperblockId, shared: &Shared) -> bool {
-        let level = self.pool.rule.map_or(u32::MAX, |rule| rule.level);
-        let worn = shared.blocks.info(block).pe_cycles;
-        worn > self.pool.mean_pe.saturating_add(level)
+        let Some(rule) = self.pool.rule else {
+            return false;
+        };
+        let since = match rule.level_by {
+            LevelBy::Mean => self.pool.mean_pe,
+            LevelBy::Switch => self.pool.pe_at_switch(block),
+        };
+        shared.blocks.info(block).pe_cycles > since.saturating_add(rule.level)
+    }
+
+    /// Power is on: what is known of the wear of superblocks since they changed their mode is what they have now.
+    pub(crate) fn pool_begins(&mut self, shared: &Shared) {
+        if self
+            .pool
+            .rule
+            .is_some_and(|rule| rule.level_by == LevelBy::Switch)
+        {
+            let blocks = shared.blocks.iter();
+            self.pool.pe_at_switch = blocks.map(|(_, info)| info.pe_cycles).collect();
+        }
+        self.look_at_pool(shared);
     }
 }

@@ -52,6 +52,15 @@ impl PromotionLimits {
     };
 }
 
+/// What the wear of a superblock of a pool is held against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LevelBy {
+    /// The mean of the drive.
+    Mean,
+    /// Its own wear when it last changed its mode (US 11,023,150).
+    Switch,
+}
+
 /// A pool of another cell mode that the host writes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WritePool {
@@ -62,8 +71,10 @@ pub struct WritePool {
     pub ready: (u32, u32),
     /// Over-provisioning that it leaves to the drive's own mode, in thousandths of the data in use.
     pub keep_permille: u32,
-    /// P/E cycles by which a superblock of it may be worn beyond the mean of the drive.
+    /// P/E cycles by which a superblock of it may be worn beyond `level_by`.
     pub level: u32,
+    /// What its superblocks are levelled by.
+    pub level_by: LevelBy,
     /// It is emptied, its oldest superblock first, while the host has sent no command for so long.
     pub idle: Option<Ns>,
 }

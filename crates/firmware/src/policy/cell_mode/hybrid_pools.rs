@@ -18,8 +18,8 @@ use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 
 use super::lifetimes::Lifetimes;
 use super::params::{
-    DEMAND, KEEP_OF_DATA, KEPT_BY_PROMOTION, KEPT_SLC, LEVEL, RATE, READY_HIGH, READY_LOW,
-    SLC_AND_TLC, WRITTEN_SLC, limits,
+    DEMAND, KEEP_OF_DATA, KEPT_BY_PROMOTION, KEPT_SLC, LEVEL, LEVEL_BY, RATE, READY_HIGH,
+    READY_LOW, SLC_AND_TLC, WRITTEN_SLC, level_by, limits,
 };
 use super::sizing::{self, Bounds, Size, SlotCost};
 use super::stay::{STAY_SLC, Stay};
@@ -71,6 +71,7 @@ pub const SCHEME: Scheme = Scheme {
         READY_LOW,
         READY_HIGH,
         LEVEL,
+        LEVEL_BY,
         WEAR_WEIGHT,
         PROMOTE,
         RaroRule::TRIGGER,
@@ -128,6 +129,7 @@ impl HybridPools {
                 ),
                 keep_permille: values.get(KEEP_OF_DATA.key) as u32,
                 level: values.get(LEVEL.key) as u32,
+                level_by: level_by(values),
                 idle: None,
             },
             smallest: values.get(SMALLEST.key) as u32,

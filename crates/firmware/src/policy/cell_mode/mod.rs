@@ -33,7 +33,8 @@ use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
 pub use crate::policy::hot_pages::PageRead;
 pub use contract::{
-    CellModes, GiveBack, PoolSize, PoolState, PoolWrite, PromotionLimits, ReclaimState, WritePool,
+    CellModes, GiveBack, LevelBy, PoolSize, PoolState, PoolWrite, PromotionLimits, ReclaimState,
+    WritePool,
 };
 
 axis! {

@@ -3,7 +3,7 @@
 use firstread_core::CellMode;
 use firstread_core::params::{Param, Values};
 
-use super::PromotionLimits;
+use super::{LevelBy, PromotionLimits};
 use crate::observe::{StreamRow, StreamUse};
 
 /// The modes that pages are copied to.
@@ -70,11 +70,26 @@ pub(super) const READY_HIGH: Param = Param::number(
 /// How far the wear of a write pool may be from that of the drive.
 pub(super) const LEVEL: Param = Param::number(
     "level",
-    "P/E cycles by which a superblock of the pool may be worn beyond the mean before it goes back to the drive's own mode and another \
-     takes its place",
+    "P/E cycles by which a superblock of the pool may be worn beyond what `level_by` says before it goes back to the drive's own mode and \
+     another takes its place",
     "cycles",
     (20, 1, 100_000),
 );
+
+/// What that wear is held against.
+pub(super) const LEVEL_BY: Param = Param::choice(
+    "level_by",
+    "what the wear of a superblock of the pool is held against: the mean of the drive, or its own wear when it last changed its mode",
+    &["mean", "switch"],
+);
+
+/// What `values` levels a pool by.
+pub(super) fn level_by(values: &Values) -> LevelBy {
+    match values.get(LEVEL_BY.key) {
+        0 => LevelBy::Mean,
+        _ => LevelBy::Switch,
+    }
+}
 
 /// Pages promoted for those that are read.
 pub(super) const RATE: Param = Param::number(

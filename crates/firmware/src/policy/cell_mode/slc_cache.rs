@@ -8,7 +8,7 @@ use firstread_core::params::{Need, Order, Param, Role, Scheme, Values};
 use firstread_core::{CellMode, Ns};
 
 use super::params::{KEEP_OF_DATA, LEVEL, READY_HIGH, READY_LOW, WRITTEN_SLC};
-use super::{CellModes, PoolSize, PoolState, PoolWrite, WritePool};
+use super::{CellModes, LevelBy, PoolSize, PoolState, PoolWrite, WritePool};
 use crate::observe::StreamRow;
 use crate::policy::Setup;
 
@@ -71,6 +71,7 @@ impl SlcCache {
                 ),
                 keep_permille: values.get(KEEP_OF_DATA.key) as u32,
                 level: values.get(LEVEL.key) as u32,
+                level_by: LevelBy::Mean,
                 idle: Some(Ns(values.get(IDLE.key) as u64)),
             },
             share_permille: values.get(SHARE.key) as u64,
