@@ -23,7 +23,7 @@ use crate::observe::{Counters, Outcome, ReadCtx, StepTimes, SuperblockTable};
 use crate::policy::ModeSchemes;
 use crate::policy::read_levels::{AnyReadLevels, ReadLevels};
 use crate::policy::read_recovery::AnyReadRecovery;
-use crate::policy::retry::{AnyRetry, Retry, ShortSense};
+use crate::policy::retry::{AnyRetry, ReadEnd, Retry, ShortSense};
 use crate::schedule::{Job, NO_JOB, Purpose};
 use crate::shared::{Out, Shared};
 
@@ -261,7 +261,12 @@ impl Read {
             self.levels.of(ctx.mode).on_read(&ctx, entry, told, note);
         }
         let retry = self.retry.of(ctx.mode);
-        retry.on_read(&ctx, entry, used_short_sense, told, &self.step_times);
+        let end = ReadEnd {
+            entry,
+            steps: step,
+            used_short_sense,
+        };
+        retry.on_read(&ctx, end, told, &self.step_times);
         Some(outcome.failed)
     }
 

@@ -7,8 +7,8 @@
 use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::{Ns, PageType, SenseTiming};
 
-use super::Retry;
 use super::short_sense::{MarginTracker, RULE, ShortSense};
+use super::{ReadEnd, Retry};
 use crate::format::record;
 use crate::observe::{Outcome, ReadCtx, StepTimes};
 use crate::policy::Setup;
@@ -47,16 +47,8 @@ impl Retry for Adaptive {
     fn sense_ns(&self, page: PageType, timing: SenseTiming) -> Option<Ns> {
         self.margin_tracker.sense_ns(page, timing)
     }
-    fn on_read(
-        &mut self,
-        ctx: &ReadCtx,
-        entry: u8,
-        used_short_sense: bool,
-        outcome: &Outcome,
-        times: &StepTimes,
-    ) {
-        self.margin_tracker
-            .on_read(ctx, entry, used_short_sense, outcome, times);
+    fn on_read(&mut self, ctx: &ReadCtx, end: ReadEnd, outcome: &Outcome, times: &StepTimes) {
+        self.margin_tracker.on_read(ctx, end, outcome, times);
     }
 }
 

@@ -5,6 +5,17 @@ use firstread_core::{Levels, Ns, PageType, SenseTiming};
 
 use crate::observe::{Outcome, ReadCtx, StepTimes};
 
+/// How a read ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadEnd {
+    /// The entry of its last step. A read that tried all entries begins again with the first.
+    pub entry: u8,
+    /// Retry steps that it took.
+    pub steps: u8,
+    /// Whether any was sensed for a shorter time.
+    pub used_short_sense: bool,
+}
+
 /// The trait of the axis.
 pub trait Retry {
     /// Whether the step after `step` is sensed while `step` is transferred and decoded.
@@ -47,16 +58,8 @@ pub trait Retry {
         let _ = (page, timing);
         None
     }
-    /// A read ended with entry `entry`; `used_short_sense` if it had steps with a short sense. Steps take as long as
-    /// `times` has it.
-    fn on_read(
-        &mut self,
-        ctx: &ReadCtx,
-        entry: u8,
-        used_short_sense: bool,
-        outcome: &Outcome,
-        times: &StepTimes,
-    ) {
-        let _ = (ctx, entry, used_short_sense, outcome, times);
+    /// A read ended as `end` and `outcome` have it. Steps take as long as `times` has it.
+    fn on_read(&mut self, ctx: &ReadCtx, end: ReadEnd, outcome: &Outcome, times: &StepTimes) {
+        let _ = (ctx, end, outcome, times);
     }
 }

@@ -36,6 +36,10 @@ const MARGIN_BITS: u16 = 2;
 const FIRST_LESSONS: u32 = 16;
 /// Thereafter one read in so many teaches.
 const LESSON_EVERY: u8 = 32;
+/// Reads with short steps that are taken to have gone nowhere beyond, before any is known.
+const HARMLESS: u64 = 4;
+/// Reads with short steps that are remembered.
+const REMEMBERED: u16 = 1024;
 /// Nearly all reads go past a step if no more than one in so many ends with it or before.
 const NEARLY_ALL: u32 = 64;
 
@@ -72,10 +76,15 @@ impl Class {
         self.since < LESSON_EVERY && plan.all(|&time| usize::from(time) < TIMES)
     }
 
-    /// A read without short steps ended with entry `entry`, `margin_bits` below the capability.
-    pub(super) fn ended(&mut self, entry: u8, margin_bits: u16) {
-        count(&mut self.ends, entry.into());
+    /// A read without short steps ended with entry `entry`, `margin_bits` below the capability. Returns whether older ones were forgotten.
+    pub(super) fn ended(&mut self, entry: u8, margin_bits: u16) -> bool {
         count(&mut self.margins, (margin_bits / MARGIN_BITS).into());
+        count(&mut self.ends, entry.into())
+    }
+
+    /// The last entry that a read without short steps ended with.
+    pub(super) fn last_end(&self) -> usize {
+        self.ends.iter().rposition(|&n| n > 0).unwrap_or(0)
     }
 
     /// A read begins its first retry. Returns whether the read has no short steps, so that it teaches.
@@ -108,7 +117,10 @@ impl Class {
     /// is taken to have a margin as of any read, drawn again, with each entry after. So the more reads stay
     /// behind, the longer the next sense has to be. How much a read that stays behind costs is more than one
     /// step if the next steps are short, too. So plans are made with several prices, and the best is taken.
-    pub(super) fn make_plan(&mut self, times: &[(u64, u16); TIMES]) {
+    ///
+    /// Where levels do not follow one another in even steps, a read that stays behind may find no other entry for long. That shows in the
+    /// steps that shortened reads take beyond all others. They count for each read, and with them no short step may be best.
+    pub(super) fn make_plan(&mut self, times: &[(u64, u16); TIMES], beyond: Beyond) {
         let fails = times.map(|(_, added_tenths)| self.less_margin(added_tenths));
         let mut best = (u64::MAX, self.plan);
         for price in PRICES {
@@ -117,7 +129,18 @@ impl Class {
                 best = plan;
             }
         }
-        self.plan = best.1;
+        let unshortened = self.plan_at(0, &[times[0]; TIMES], &[0; TIMES]);
+        let beyond = beyond.of(self.weights().sum()) * times[0].0;
+        self.plan = match best.0 + beyond < unshortened.0 {
+            true => best.1,
+            false => unshortened.1,
+        };
+    }
+
+    /// Weights of the entries up to the last that reads end with.
+    fn weights(&self) -> impl Iterator<Item = u64> {
+        let ends = self.ends.get(1..=self.last_end()).unwrap_or_default();
+        ends.iter().map(|&n| u64::from(n) * READ + 1)
     }
 
     /// The plan in which a read that stays behind costs `price` eighths of a step, and the time that it takes
@@ -130,11 +153,8 @@ impl Class {
     ) -> (u64, [u8; ENTRIES]) {
         let default_ns = times[0].0;
         let mut plan = [0; ENTRIES];
-        let last = self.ends.iter().rposition(|&n| n > 0).unwrap_or(0);
-        let weight = |&n: &u8| u64::from(n) * READ + 1;
-        let ends = || self.ends[1..=last].iter().map(weight);
-        let (mut total, mut ahead, mut behind) = (0, ends().sum::<u64>(), 0);
-        for (time, ends) in plan[1..].iter_mut().zip(ends()) {
+        let (mut total, mut ahead, mut behind) = (0, self.weights().sum::<u64>(), 0);
+        for (time, ends) in plan[1..].iter_mut().zip(self.weights()) {
             let may_end = behind + ends;
             let stays = |i: usize| may_end * fails[i] / ONE;
             let cost =
@@ -171,30 +191,67 @@ fn sum(counts: &[u8]) -> u32 {
     counts.iter().map(|&n| u32::from(n)).sum()
 }
 
-/// Counts one more in bin `at` or the last.
-fn count(counts: &mut [u8], at: usize) {
+/// Counts one more in bin `at` or the last. Returns whether all were halved.
+fn count(counts: &mut [u8], at: usize) -> bool {
     let at = at.min(counts.len() - 1);
-    if counts[at] == u8::MAX {
+    let is_full = counts[at] == u8::MAX;
+    if is_full {
         counts.iter_mut().for_each(|n| *n /= 2);
     }
     counts[at] += 1;
+    is_full
+}
+
+/// Steps that reads with short ones took beyond the last entry that other reads of their class ended with. How far a read goes that misses
+/// its entry is a matter of the scheme of read levels, and the same for all classes.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Beyond {
+    reads: u16,
+    steps: u16,
+}
+
+impl Beyond {
+    /// A read with short steps took `steps` beyond.
+    pub(super) fn add(&mut self, steps: u8) {
+        if self.reads >= REMEMBERED || self.steps > u16::MAX / 2 {
+            self.forget_half();
+        }
+        self.reads += 1;
+        self.steps += u16::from(steps);
+    }
+
+    pub(super) fn forget_half(&mut self) {
+        self.reads /= 2;
+        self.steps /= 2;
+    }
+
+    /// Steps that `reads` are expected to take beyond.
+    fn of(self, reads: u64) -> u64 {
+        u64::from(self.steps) * reads / (u64::from(self.reads) + HARMLESS)
+    }
 }
 
 /// The classes of a drive's reads.
 #[derive(Clone, Debug)]
-pub(super) struct Learned(Box<[Class]>);
+pub(super) struct Learned {
+    classes: Box<[Class]>,
+    pub(super) beyond: Beyond,
+}
 
 impl Learned {
     pub(super) fn new() -> Learned {
-        Learned(alloc::vec![Class::NEW; AGES * WEARS * PAGES].into_boxed_slice())
+        Learned {
+            classes: alloc::vec![Class::NEW; AGES * WEARS * PAGES].into_boxed_slice(),
+            beyond: Beyond::default(),
+        }
     }
 
     pub(super) fn class(&self, ctx: &ReadCtx) -> &Class {
-        &self.0[index(ctx)]
+        &self.classes[index(ctx)]
     }
 
     pub(super) fn class_mut(&mut self, ctx: &ReadCtx) -> &mut Class {
-        &mut self.0[index(ctx)]
+        &mut self.classes[index(ctx)]
     }
 }
 
@@ -207,23 +264,31 @@ record! {
     }
 }
 
-/// The number of classes that are not as new, and each of them after its index.
+record! {
+    Beyond as "steps beyond other reads" {
+        reads ["reads"]: "reads that had short steps",
+        steps ["steps"]: "steps of these beyond the last entry that other reads of their class ended with",
+    }
+}
+
+/// Steps beyond other reads, the number of classes that are not as new, and each of them after its index.
 impl Record for Learned {
     fn transfer(&mut self, cursor: &mut Cursor<'_>) {
+        self.beyond.transfer(cursor);
         cursor.list();
         let most = cursor.counts_most();
         let is_kept = |class: &Class| most || !class.is_new();
-        let mut kept = self.0.iter().filter(|class| is_kept(class)).count();
+        let mut kept = self.classes.iter().filter(|class| is_kept(class)).count();
         kept.transfer(cursor);
         let mut next = 0;
         for _ in 0..kept {
             if !cursor.is_loading() {
-                let mut left = self.0.iter().skip(next);
+                let mut left = self.classes.iter().skip(next);
                 next += left.position(is_kept).unwrap_or(0);
             }
             let mut at = next as u16;
             at.transfer(cursor);
-            let Some(class) = self.0.get_mut(usize::from(at)) else {
+            let Some(class) = self.classes.get_mut(usize::from(at)) else {
                 return cursor.fault();
             };
             class.transfer(cursor);
@@ -274,7 +339,9 @@ mod tests {
     fn class(reads: &[(u8, u16, u32)]) -> Class {
         let mut class = Class::NEW;
         for &(entry, margin_bits, times) in reads {
-            (0..times).for_each(|_| class.ended(entry, margin_bits));
+            for _ in 0..times {
+                class.ended(entry, margin_bits);
+            }
         }
         class
     }
@@ -339,7 +406,9 @@ mod tests {
             (bins, [class.margins[3], class.margins[MARGINS - 1]])
         };
         assert_eq!(counts(&full), ([100, 155], [100, 155]));
-        (0..100).for_each(|_| full.ended(2, 500));
+        for _ in 0..100 {
+            full.ended(2, 500);
+        }
         assert_eq!(counts(&full), ([100, 255], [100, 255]));
         full.ended(2, 500);
         assert_eq!(counts(&full), ([50, 128], [50, 128]));
@@ -395,7 +464,7 @@ mod tests {
                 let adds = (5 << i) * (1 + draw.at(600).below(4)) as u16;
                 *time = (100_000 - 7_000 * i as u64, adds);
             }
-            class.make_plan(&times);
+            class.make_plan(&times, Beyond::default());
             let plan: Vec<u8> = (1..=3).map(|entry| class.planned(entry) as u8).collect();
             let all = (0..TIMES.pow(3)).map(|n| [n, n / TIMES, n / TIMES.pow(2)]);
             let all = all.map(|plan| plan.map(|n| (n % TIMES) as u8));
@@ -424,7 +493,7 @@ mod tests {
         }
         let shortest = TIMES - 1;
         let planned = |class: &mut Class| {
-            class.make_plan(&times);
+            class.make_plan(&times, Beyond::default());
             [0, 1, 4, 5, 6, 63, 90].map(|entry| class.planned(entry))
         };
         let mut wide = class(&[(5, 70, 200)]);
@@ -434,5 +503,37 @@ mod tests {
         assert_eq!(planned(&mut narrow), [0, s, s, 0, 0, 0, 0]);
         let mut late = class(&[(90, 0, 200)]);
         assert_eq!(planned(&mut late), [0, s, s, s, s, 0, 0]);
+    }
+
+    /// One in ten reads that are shortened goes 40 steps beyond all others: what short steps save of it is less than that costs. Once that
+    /// is forgotten, steps are short again.
+    #[test]
+    fn sequence_reads_that_go_far_beyond_stop_short_steps_for_a_while() {
+        let mut times = [(100_000, 0); TIMES];
+        for (i, time) in times.iter_mut().enumerate().skip(1) {
+            *time = (100_000 - 5_000 * i as u64, 10);
+        }
+        let mut learnt = class(&[(2, 30, 60), (3, 30, 60)]);
+        let mut beyond = Beyond::default();
+        let mut is_short = |beyond: Beyond| {
+            learnt.make_plan(&times, beyond);
+            learnt.planned(1) > 0
+        };
+        assert!(is_short(beyond));
+        for far in [false, true] {
+            for read in 0..60 {
+                beyond.add(if far && read % 10 == 0 { 40 } else { 0 });
+            }
+            assert_eq!(is_short(beyond), !far, "{beyond:?}");
+        }
+        // The mean is what it was until so little is known that it may be chance.
+        let halved = (0..20).take_while(|_| {
+            beyond.forget_half();
+            !is_short(beyond)
+        });
+        assert!((3..8).contains(&halved.count()), "{beyond:?}");
+        // Any number of reads, however far they go.
+        (0..100_000).for_each(|_| beyond.add(u8::MAX));
+        assert!(!is_short(beyond), "{beyond:?}");
     }
 }

@@ -22,7 +22,7 @@ mod short_sense;
 mod single_step;
 
 use crate::policy::axis::axis;
-pub use contract::Retry;
+pub use contract::{ReadEnd, Retry};
 pub use short_sense::ShortSense;
 
 axis! {
@@ -49,8 +49,7 @@ axis! {
     fn on_read(
         &mut self,
         ctx: &ReadCtx,
-        entry: u8,
-        used_short_sense: bool,
+        end: ReadEnd,
         outcome: &Outcome,
         times: &StepTimes
     );

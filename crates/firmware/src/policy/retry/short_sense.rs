@@ -25,6 +25,7 @@ use firstread_core::params::{Param, Values};
 use firstread_core::sensing::{PRE_PERMILLE, SafeSense, SensingTable};
 use firstread_core::{Ns, PageType, SenseTiming};
 
+use super::ReadEnd;
 use super::learned::{Learned, TIMES};
 use crate::format::record;
 use crate::observe::{Outcome, ReadCtx, StepRest, StepTimes};
@@ -144,25 +145,31 @@ impl MarginTracker {
         }
     }
 
-    /// A read ended with entry `entry`; `used_short_sense` if it had short steps.
-    pub fn on_read(
-        &mut self,
-        ctx: &ReadCtx,
-        entry: u8,
-        used_short_sense: bool,
-        outcome: &Outcome,
-        times: &StepTimes,
-    ) {
-        if entry == 0 || used_short_sense || outcome.failed != 0 || self.rule == Rule::AsPublished {
+    /// A read ended as `end` and `outcome` have it.
+    pub fn on_read(&mut self, ctx: &ReadCtx, end: ReadEnd, outcome: &Outcome, times: &StepTimes) {
+        if end.entry == 0 || self.rule == Rule::AsPublished {
+            return;
+        }
+        if end.used_short_sense {
+            let class = self.learned.class(ctx);
+            if class.is_known() {
+                let beyond = usize::from(end.steps).saturating_sub(class.last_end());
+                self.learned.beyond.add(beyond as u8);
+            }
+            return;
+        }
+        if outcome.failed != 0 {
             return;
         }
         let capability_bits = self.table.capability_bits;
         let margin_bits = capability_bits.saturating_sub(outcome.max_errors);
         let times = self.times(ctx, times.rest());
-        let class = self.learned.class_mut(ctx);
-        class.ended(entry, margin_bits);
+        if self.learned.class_mut(ctx).ended(end.entry, margin_bits) {
+            self.learned.beyond.forget_half();
+        }
         if self.rule == Rule::ExpectedLatency {
-            class.make_plan(&times);
+            let beyond = self.learned.beyond;
+            self.learned.class_mut(ctx).make_plan(&times, beyond);
         }
     }
 
@@ -293,6 +300,14 @@ mod tests {
         StepTimes::new(0)
     }
 
+    fn at_entry(entry: u8, used_short_sense: bool) -> ReadEnd {
+        ReadEnd {
+            entry,
+            steps: entry,
+            used_short_sense,
+        }
+    }
+
     fn decoded(max_errors: u16) -> Outcome {
         Outcome {
             wanted: 1,
@@ -360,7 +375,12 @@ mod tests {
             if entry >= walk.first && margin >= added {
                 let errors = CAPABILITY_BITS - (margin - added).min(720) / 10;
                 let (end, errors) = told.unwrap_or((entry, errors));
-                margin_tracker.on_read(&ctx, end, used_short_sense, &decoded(errors), &idle());
+                let end = ReadEnd {
+                    entry: end,
+                    steps: entry,
+                    used_short_sense,
+                };
+                margin_tracker.on_read(&ctx, end, &decoded(errors), &idle());
                 return (ns, entry);
             }
         }
@@ -493,10 +513,10 @@ mod tests {
                 ShortSense::SLOW,
                 "the first teach"
             );
-            margin_tracker.on_read(&ctx(), 1, true, &decoded(0), &idle());
+            margin_tracker.on_read(&ctx(), at_entry(1, true), &decoded(0), &idle());
         }
         for _ in 0..16 {
-            margin_tracker.on_read(&ctx(), 3, false, &decoded(70), &idle());
+            margin_tracker.on_read(&ctx(), at_entry(3, false), &decoded(70), &idle());
         }
         // From now on steps that no read ended with are short, and one read in 32 still teaches.
         let slow = (0..320)

@@ -74,7 +74,12 @@ fn reads(scheme: &mut AnyRetry, s: Stream) -> Vec<ShortSense> {
         unsatisfied: 0,
         spare: Default::default(),
     };
-    scheme.on_read(&ctx, last, is_short, &outcome, &StepTimes::new(0));
+    let end = ReadEnd {
+        entry: last,
+        steps: last,
+        used_short_sense: is_short,
+    };
+    scheme.on_read(&ctx, end, &outcome, &StepTimes::new(0));
     senses
 }
 
