@@ -44,6 +44,8 @@ pub struct Claim {
     pub input: Option<String>,
     /// Why the number is not to be compared with the published one. It is shown where it is measured.
     pub not_comparable: Option<String>,
+    /// Why runs of the quick form are too short for it: there it is shown and not judged.
+    pub needs_length: Option<String>,
     /// Which parameter was chosen from this number: a check of consistency then, no reproduction.
     pub fitted: Option<String>,
     /// The sentence that leaves a choice open, and the choices.
@@ -297,6 +299,7 @@ impl Claim {
             ("wide", &self.wide),
             ("input", &self.input),
             ("not_comparable", &self.not_comparable),
+            ("needs_length", &self.needs_length),
             ("fitted", &self.fitted),
         ] {
             if words.as_ref().is_some_and(|words| words.trim().is_empty()) {

@@ -21,7 +21,7 @@ pub enum Ruling {
     MissedForChoice,
     /// One is not, with any of the choices that were tried.
     MissedAsFinding,
-    /// It comes out either way by a choice that the paper leaves open.
+    /// It comes out either way by a choice that the paper leaves open, or its interval in the quick form is wider than its band.
     Undetermined,
     /// A parameter was chosen from the published number: a check of consistency.
     Fitted,
@@ -103,6 +103,20 @@ impl Part<'_> {
     /// Whether the number that decides is in the band.
     fn holds(&self) -> Option<bool> {
         Some(is_in(self.band, self.number()?))
+    }
+
+    /// What the interval says, if it is wider than the band and not apart from it: then the number says nothing of the claim.
+    fn is_wider_than_band(&self) -> Option<String> {
+        let Estimate { mean, half, drives } = self.measured?;
+        let half = half?;
+        let [low, high] = self.band;
+        let touches = mean - half <= high && mean + half >= low;
+        (touches && 2.0 * half > high - low).then(|| {
+            format!(
+                "{}: ± {half:.3} {} over {drives} drives is wider than the band",
+                self.metric, self.unit
+            )
+        })
     }
 
     /// The end of the band that is nearest to the number, of a percentile, if less than `sense_us` is between them.
@@ -194,6 +208,9 @@ fn one<'a>(study: &'a Study, claim: &'a Claim, points: &Points, known: &Known<'_
         measure::choices(points, open, &parts)
     });
     let reason = || claim.reason.clone().unwrap_or_default();
+    let in_quick = |words: Option<String>| words.filter(|_| known.quick);
+    let is_short = in_quick(claim.needs_length.clone());
+    let says_nothing = in_quick(parts.iter().find_map(Part::is_wider_than_band));
     let missing = || without_number(study, claim, &parts, known);
     let (ruling, note) = match (&claim.input, &claim.not_comparable, &fitted, holds) {
         (Some(words), ..) => (Ruling::Input, words.clone()),
@@ -204,8 +221,13 @@ fn one<'a>(study: &'a Study, claim: &'a Claim, points: &Points, known: &Known<'_
         },
         (_, _, Some(words), None) => (Ruling::Fitted, format!("{words}; {}", missing())),
         (.., None) => (Ruling::NotComparable, missing()),
-        (.., Some(holds)) => match &choices {
-            Some(choices) if choices.leave_it_open() => (Ruling::Undetermined, reason()),
+        (.., Some(holds)) => match (&choices, is_short, says_nothing) {
+            (_, Some(why), _) => (
+                Ruling::NotComparable,
+                format!("not in the quick form: {why}"),
+            ),
+            (_, None, Some(words)) => (Ruling::Undetermined, words),
+            (Some(choices), ..) if choices.leave_it_open() => (Ruling::Undetermined, reason()),
             _ if holds && holds_at_default == Some(true) => (Ruling::Reproduced, String::new()),
             _ => (Ruling::of(holds, &trials), reason()),
         },
@@ -623,6 +645,50 @@ mod tests {
                 in_band: f64::from(in_band) / f64::from(of),
             };
             assert_eq!(choices.leave_it_open(), open, "{in_band} of {of}");
+        }
+    }
+
+    /// In the quick form an interval that is wider than its band leaves the claim open, unless it is apart from the band; and a claim that needs
+    /// longer runs is not judged. In the full form both are.
+    #[test]
+    fn formula_what_the_quick_form_does_not_judge() {
+        let study = study(
+            &(claim("p.one", "metric = \"iops\"", "", "reason = \"why\"")
+                + &claim("p.two", "metric = \"iops\"", "", "needs_length = \"l\"")),
+        );
+        let judged = |drives: &[f64], quick: bool| {
+            let mut points = Points::default();
+            for ratio in drives {
+                for (variant, value) in [("a", 100.0), ("b", 100.0 * ratio)] {
+                    let at = Dimension::ALL.map(|d| match d {
+                        Dimension::Variant => variant.to_owned(),
+                        Dimension::Age => "2h".to_owned(),
+                        Dimension::Temperature => "40".to_owned(),
+                        _ => "0".to_owned(),
+                    });
+                    let value = [("iops".to_owned(), value.into())];
+                    points.add("one", Coordinates::new(at), value.into_iter().collect());
+                }
+            }
+            let known = Known {
+                absent: &BTreeMap::new(),
+                facts: &BTreeMap::new(),
+                said: &BTreeMap::new(),
+                quick,
+            };
+            let verdicts = judge(&study, &points, &known);
+            [0, 1].map(|i| verdicts[i].ruling)
+        };
+        let (yes, no, open) = (Ruling::Reproduced, Ruling::Missed, Ruling::Undetermined);
+        for (drives, quick, full) in [
+            (&[1.9, 2.0, 2.1][..], yes, yes),
+            (&[1.0, 2.0, 3.0], open, yes),
+            (&[1.0, 3.0, 5.0], open, no),
+            (&[8.0, 9.0, 10.0], no, no),
+            (&[2.0], yes, yes),
+        ] {
+            assert_eq!(judged(drives, true), [quick, Ruling::NotComparable]);
+            assert_eq!(judged(drives, false), [full, full], "{drives:?}");
         }
     }
 
