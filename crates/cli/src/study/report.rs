@@ -20,6 +20,9 @@ use super::prose;
 use super::switches;
 use crate::output::format::{Side, table};
 
+/// Of experiments whose drives have loads of their own.
+const OWN_LOADS: &str = "Each drive has a load of its own, so ± is over both.";
+
 /// A study that has run.
 pub struct Done<'a> {
     pub name: &'a str,
@@ -308,6 +311,7 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
             .into_iter()
             .chain(&experiment.few_drives)
             .map(String::as_str)
+            .chain(experiment.own_loads.then_some(OWN_LOADS))
             .chain([cells.as_str(), &empty])
             .filter(|text| !text.is_empty())
             .collect::<Vec<_>>()

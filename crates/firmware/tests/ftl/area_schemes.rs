@@ -66,6 +66,7 @@ fn page_read(reads: u8, retries: u8) -> PageRead {
 fn page_move(owner: Owner, from: RegionId, reads: u8) -> PageMove {
     PageMove {
         owner,
+        block: SuperblockId(3),
         from,
         has_moved: false,
         heat: heat(reads, 0),
@@ -77,7 +78,7 @@ fn page_write(reads: u8, is_update: bool) -> PageWrite {
     PageWrite {
         heat: heat(reads, 0),
         future: PageFuture::default(),
-        is_update,
+        from: is_update.then_some(SuperblockId(3)),
     }
 }
 
@@ -482,6 +483,36 @@ fn formula_which_updates_enter_the_low_area() {
         assert_eq!(of(0, pe_cycles, reads, writes), balanced);
         assert_eq!(of(1, pe_cycles, reads, writes), printed);
     }
+}
+
+/// Gated, pages enter with GC, WL and updates too only if the host last read their superblock as the trigger asks:
+/// `retried` by default, and any read where any is asked for.
+#[test]
+fn formula_gated_entries_ask_what_the_last_read_was_like() {
+    let enters = |set: &[(&str, i64)], retries: &[u8]| {
+        let mut scheme = scheme("differential", set);
+        scheme.look(&blocks([10, 0], [0, 0]));
+        for &retries in retries {
+            assert!(scheme.sees_read(HIGH, retries) || set.is_empty());
+            scheme.after_read(HIGH, &page_read(0, retries));
+        }
+        let by = |owner| scheme.of_move(&page_move(owner, HIGH, 6)).is_some();
+        let update = scheme.of_write(&page_write(6, true)).is_some();
+        [by(Owner::Gc), by(Owner::Wear), update]
+    };
+    let (none, all) = ([false; 3], [true; 3]);
+    assert_eq!(enters(&[], &[0]), all);
+    let gated = &[("gated", 1)];
+    assert_eq!(enters(gated, &[]), none);
+    assert_eq!(enters(gated, &[1]), all);
+    assert_eq!(enters(gated, &[1, 0]), none);
+    assert_eq!(enters(&[("gated", 1), ("trigger", 2)], &[0]), all);
+    // The first write of a page has no superblock that was read.
+    let mut scheme = scheme("differential", gated);
+    scheme.look(&blocks([10, 0], [0, 0]));
+    scheme.after_read(HIGH, &page_read(0, 1));
+    assert!(scheme.tells_updates());
+    assert_eq!(scheme.of_write(&page_write(6, false)), None);
 }
 
 /// Where few reads are of pages read often, what is read more than written goes to LWA.

@@ -488,7 +488,7 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
         let page = PageWrite {
             heat: PageHeat::default(),
             future: future((reads, left)),
-            is_update: false,
+            from: None,
         };
         let expected = enters.then_some(Entry::Update);
         assert_eq!(
@@ -518,6 +518,7 @@ fn formula_what_the_oracle_of_areas_takes_and_how_it_makes_room() {
         for (left, expected) in [(0, stays), (1, future_stays)] {
             let page = PageMove {
                 owner,
+                block: SuperblockId(0),
                 from,
                 has_moved: false,
                 heat: PageHeat::default(),

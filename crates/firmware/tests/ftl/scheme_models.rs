@@ -547,7 +547,7 @@ fn model_locality_is_that_of_the_last_window() {
                             writes: 1,
                         },
                         future: PageFuture::default(),
-                        is_update: true,
+                        from: Some(SuperblockId(0)),
                     };
                     let enters = scheme.of_write(&by_reads).is_some();
                     assert_eq!(enters, is_low, "seed {seed}, window {window}, read {i}");

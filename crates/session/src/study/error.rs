@@ -203,9 +203,15 @@ pub enum StudyError {
     BurnInLimit,
     /// Cells have nothing of what drives live through.
     #[error(
-        "`cells` have no `unpowered`, `earlier_fill`, `precondition`, `workload_seed`, `capacity` or `burn_in`"
+        "`cells` have no `unpowered`, `earlier_fill`, `precondition`, `workload_seed`, `own_loads`, `capacity` or `burn_in`"
     )]
     OfRunsAlone,
+    /// The seeds of workloads are given twice. Holds those of the coordinate.
+    #[error(
+        "`own_loads = true` gives drive N the workload seed N, and `workload_seed` gives {}: leave one of them out",
+        .0.join(", ")
+    )]
+    OwnLoads(Vec<String>),
     /// A claim asks for a coordinate that its experiment has not.
     #[error(
         "experiment `{experiment}` has no {dimension} `{value}` in its {form} form, but {}",

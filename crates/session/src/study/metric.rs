@@ -174,6 +174,12 @@ metrics! {
     "last_page_d_retries_mean", "Last phase: retries, fourth page type", |s, o| last_page(s, o, 3, |p| p.retries_mean);
     "first_try_percent", "Pages read at the first try (%)", |_, o| Some(100.0 * o.retries().first_try);
     "retries_mean", "Retries a page", |_, o| Some(o.retries().mean);
+    "senses_mean", "Senses a page", |_, o| Some(1.0 + o.retries().mean);
+    "buffer_read_percent", "Read from the write buffer (% of its hits and page reads)", |_, o| {
+        let hits = o.stats.counters.buffer_hits as f64;
+        let all = hits + o.retries().pages as f64;
+        (all > 0.0).then(|| 100.0 * hits / all)
+    };
     "retries_min", "Fewest retries of a page", |_, o| fewest_retries(&o.stats.counters);
     "retries_max", "Most retries of a page", |_, o| retries_below(&o.stats.counters, 1.0);
     "retries_p10", "Retries, P10 of pages", |_, o| retries_below(&o.stats.counters, 0.1);

@@ -264,10 +264,14 @@ impl<'a> Planned<'a, '_> {
         for repetition in 0..experiment.repetitions.of(quick) {
             let requests = experiment.requests.map(|requests| requests.of(quick));
             let simulation = simulation(inputs, experiment, variant, self.of_run, requests);
-            let simulation = Simulation {
-                seed: 1 + repetition,
+            let seed = 1 + repetition;
+            let mut simulation = Simulation {
+                seed,
                 ..simulation?
             };
+            if experiment.own_loads {
+                simulation.state.workload_seed = seed;
+            }
             let setup = simulation.setup().map_err(of_variant)?;
             let mut run = Point::run(self.under, self.at, setup);
             if let Some(life) = &experiment.life {
@@ -454,6 +458,33 @@ mod tests {
         let study = with("\"101%\"");
         let error = super::points(&study, &inputs, &[], true).unwrap_err();
         assert!(error.to_string().contains("101%"), "{error}");
+    }
+
+    /// With a load of its own each drive has its own seed of the workload, and with the same load the first.
+    #[test]
+    fn sequence_drives_with_loads_of_their_own() {
+        let small = super::super::tests::SMALL;
+        let with = |keys: &str| {
+            let text = format!("{keys}\ntemperature = [\"40\"]");
+            Study::parse("t", &small.replacen("temperature = [\"40\"]", &text, 1))
+        };
+        let seeds = |keys: &str| {
+            let study = with(keys).unwrap();
+            let inputs = Inputs::open(&study, None).unwrap();
+            let (points, _) = points(&study, &inputs, &[], false).unwrap();
+            let seeds = points[..5].iter().map(|p| &p.run.setup);
+            seeds
+                .map(|s| (s.seed, s.state.workload_seed))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(seeds("own_loads = true"), [1, 2, 3, 4, 5].map(|s| (s, s)));
+        assert_eq!(seeds(""), [1, 2, 3, 4, 5].map(|s| (s, 1)));
+        let error = with("own_loads = true\nworkload_seed = [4, 7]").unwrap_err();
+        let text = format!("{error:#}");
+        assert!(
+            text.contains("drive N the workload seed N, and `workload_seed` gives 4, 7"),
+            "{text}"
+        );
     }
 
     /// A study that names the axis as version 0.1.0 did is refused with the name of today, in `schemes` and in `set`.

@@ -200,6 +200,9 @@ pub struct Experiment {
     /// Seeds of the workload: repetitions on the same drive.
     #[serde(default = "one_workload", deserialize_with = "values")]
     pub workload_seed: Vec<String>,
+    /// Whether each drive has a load of its own: the seed of its workload is the drive's.
+    #[serde(default)]
+    pub own_loads: bool,
     /// What the drive holds for its host; `default` is what its variant has.
     #[serde(default = "of_drive", deserialize_with = "values")]
     pub capacity: Vec<String>,
@@ -723,6 +726,9 @@ impl Study {
 
     /// That an experiment says what its numbers come from.
     fn check_source(&self, e: &Experiment) -> Result<(), StudyError> {
+        if e.own_loads && e.workload_seed != one_workload() {
+            return Err(StudyError::OwnLoads(e.workload_seed.clone()));
+        }
         match (e.cells, e.workloads.is_empty(), e.requests, &e.life) {
             (None, false, Some(_), None) => Ok(()),
             (None, false, None, Some(life)) => {
@@ -746,7 +752,8 @@ impl Study {
                 let plain = (&never(), &not_overwritten(), &one_workload());
                 let is_plain = (&e.unpowered, &e.precondition, &e.workload_seed) == plain
                     && (&e.earlier_fill, &e.fill, &e.capacity)
-                        == (&of_drive(), &whole(), &of_drive());
+                        == (&of_drive(), &whole(), &of_drive())
+                    && !e.own_loads;
                 match is_plain && e.burn_in.is_none() {
                     true => Ok(()),
                     false => Err(StudyError::OfRunsAlone),

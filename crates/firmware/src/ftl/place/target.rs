@@ -165,7 +165,10 @@ impl Placement {
         self.area.of_write(&PageWrite {
             heat: shared.heat.of(item.lpn),
             future: shared.future.of(item.lpn),
-            is_update: self.area.tells_updates() && table.map.at(item.lpn).is_some(),
+            from: match self.area.tells_updates() {
+                true => table.map.at(item.lpn).map(|ppa| ppa.block()),
+                false => None,
+            },
         })
     }
 
@@ -177,6 +180,7 @@ impl Placement {
         let from = item.expect?.block();
         self.area.of_move(&PageMove {
             owner,
+            block: from,
             from: shared.blocks.region_of(from),
             has_moved: self.streams.have_moved(shared.blocks.info(from)),
             heat: shared.heat.of(item.lpn),

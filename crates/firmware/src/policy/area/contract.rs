@@ -1,5 +1,7 @@
 //! The contract of schemes of axis `area`.
 
+use firstread_core::SuperblockId;
+
 use super::params::LOW_SPARE;
 use crate::observe::{
     ENTRY_WAYS, Future, Owner, PageFuture, PageHeat, RegionId, RegionRow, StreamRow,
@@ -84,9 +86,9 @@ pub struct PageWrite {
     pub heat: PageHeat,
     /// What is to come of the version that is written, if an oracle was told.
     pub future: PageFuture,
-    /// Whether the page holds data already: an update, and not the first write. Only known where the scheme
+    /// The superblock that holds its data: the write is an update, and not the first one. Only known where the scheme
     /// [`Areas::tells_updates`].
-    pub is_update: bool,
+    pub from: Option<SuperblockId>,
 }
 
 /// A page that moves inside the drive.
@@ -94,7 +96,9 @@ pub struct PageWrite {
 pub struct PageMove {
     /// What it is moved for.
     pub owner: Owner,
-    /// The region that it lies in.
+    /// The superblock that it lies in.
+    pub block: SuperblockId,
+    /// The region of that.
     pub from: RegionId,
     /// Whether it has moved before, since the host wrote it.
     pub has_moved: bool,
@@ -177,7 +181,7 @@ pub trait Areas {
     fn refuses_writes(&self) -> bool {
         false
     }
-    /// Whether the scheme has to know now if a write is an update.
+    /// Whether the scheme has to know now if a write is an update, and of which superblock's data.
     fn tells_updates(&self) -> bool {
         false
     }

@@ -4,7 +4,7 @@ use firstread_core::params::{Need, Role, Scheme};
 
 use super::at_bound::{AT_BOUND, BOUND};
 use super::budget::BUDGET;
-use super::dwr::{BY_GC, BY_READ, BY_UPDATE, Dwr, RULE, SLOWER, TRIGGER};
+use super::dwr::{BY_GC, BY_READ, BY_UPDATE, Dwr, GATED, RULE, SLOWER, TRIGGER};
 use super::locality::{LOCALITY, LOW_LOCALITY};
 use super::params::LOW_SHARE;
 use super::stage::FIXED_READS;
@@ -26,6 +26,7 @@ pub const SCHEME: Scheme = Scheme {
         BY_GC,
         BY_UPDATE,
         BY_READ,
+        GATED,
         BUDGET,
         BOUND,
         AT_BOUND,

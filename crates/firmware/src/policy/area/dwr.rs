@@ -3,7 +3,7 @@
 //! - Placement (section III-B): writes go to HWA, hot-read data to LWA.
 //! - Migration (III-C, III-E): (a) GC and WL in HWA take hot-read data along; (b) an update of data known hot goes to
 //!   LWA; (c) a read of HWA whose counter is larger than `N_R` and that was retried has its page migrated, from its
-//!   buffer.
+//!   buffer. Hot is what is read often *and* retried (III-C): whether (a) and (b) ask for the second too is `gated`.
 //! - LWA full: FIFO. The superblock opened longest ago goes back to HWA.
 //! - Bound (III-D): once HWA is worn by 80 %, the first write of data goes to HWA and an update to LWA.
 //!
@@ -12,12 +12,14 @@
 //! still hot stay when their superblock is returned, pages enter LWA only within the limit of its wear (`low_wear`), and
 //! updates of hot data only if these are read more than written.
 
+use firstread_core::SuperblockId;
 use firstread_core::params::{Param, Values};
 
 use super::Areas;
 use super::at_bound::Bound;
 use super::budget::Budget;
 use super::contract::{AfterOverwrites, Entry, InUse, MakeRoom, PageMove, PageWrite, RegionRoom};
+use super::last_reads::LastReads;
 use super::locality::Locality;
 use super::low_wear::LowWear;
 use super::params::{
@@ -64,6 +66,13 @@ pub(super) const BY_UPDATE: Param = Param::flag(
     true,
 );
 
+/// Whether (a) and (b) ask for what the paper calls hot in III-C, read often *and* retried; by default they ask for reads alone.
+pub(super) const GATED: Param = Param::flag(
+    "gated",
+    "whether GC, WL and updates too take only pages whose superblock the host last read as `trigger` asks",
+    false,
+);
+
 /// Migration (c) of the paper, after a read: on unless it is switched off.
 pub(super) const BY_READ: Param = Param::flag(
     "by_read",
@@ -87,6 +96,8 @@ pub struct Dwr {
     by_gc: bool,
     by_update: bool,
     by_read: bool,
+    /// Of the superblocks, what their last host read was like; none where GC, WL and updates ask for reads alone.
+    last_reads: Option<LastReads>,
     stages: Stages,
     bound: Bound,
     low_wear: LowWear,
@@ -115,6 +126,7 @@ impl Dwr {
             by_gc: is_on(BY_GC),
             by_update: is_on(BY_UPDATE),
             by_read: is_on(BY_READ),
+            last_reads: is_on(GATED).then(|| LastReads::new(setup)),
             stages: Stages::new(setup, values),
             bound: Bound::new(setup, values),
             low_wear: LowWear::new(is_balanced),
@@ -131,6 +143,15 @@ impl Dwr {
     fn is_hot(&self, heat: PageHeat) -> bool {
         let by_dominance = self.locality.by_dominance(heat);
         by_dominance.unwrap_or_else(|| self.stages.is_hot(heat.reads))
+    }
+
+    /// Whether hot data of superblock `from` may go to LWA with GC, WL or an update.
+    #[inline]
+    fn lets_out_of(&self, from: Option<SuperblockId>) -> bool {
+        match &self.last_reads {
+            None => true,
+            Some(last) => from.is_some_and(|block| last.was_slow(block)),
+        }
     }
 
     /// `entry`, if the limit of LWA's wear allows it.
@@ -188,7 +209,7 @@ impl Areas for Dwr {
     }
 
     fn tells_updates(&self) -> bool {
-        self.bound.shares()
+        self.bound.shares() || self.last_reads.is_some()
     }
 
     #[inline]
@@ -198,10 +219,11 @@ impl Areas for Dwr {
 
     #[inline]
     fn of_write(&self, page: &PageWrite) -> Option<Entry> {
-        if self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat) {
+        let is_hot = self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat);
+        if is_hot && self.lets_out_of(page.from) {
             return self.enters(Entry::Update);
         }
-        let shares = page.is_update && self.bound.shares();
+        let shares = page.from.is_some() && self.bound.shares();
         shares.then(|| self.enters(Entry::Bound))?
     }
 
@@ -218,6 +240,7 @@ impl Areas for Dwr {
             }
             (HIGH, Owner::Gc | Owner::Wear) => {
                 let is_hot = self.by_gc && self.is_hot(page.heat);
+                let is_hot = is_hot && self.lets_out_of(Some(page.block));
                 match page.owner {
                     Owner::Gc if is_hot => Entry::Gc,
                     _ if is_hot => Entry::Wear,
@@ -242,9 +265,10 @@ impl Areas for Dwr {
     #[inline]
     fn sees_read(&self, area: RegionId, retries: u8) -> bool {
         let may_trigger = match &self.trigger {
-            Trigger::Retried => retries > 0,
             // Every read is learned from.
+            _ if self.last_reads.is_some() => return true,
             Trigger::Slow(_) => return true,
+            Trigger::Retried => retries > 0,
             Trigger::Any => true,
         };
         self.locality.is_on() || may_trigger && self.by_read && area == HIGH
@@ -261,17 +285,20 @@ impl Areas for Dwr {
         if let Trigger::Slow(times) = &mut self.trigger {
             times.learn(read);
         }
+        let is_slow = match &self.trigger {
+            Trigger::Retried => read.retries > 0,
+            Trigger::Slow(times) => times.is_slow(read, read.mode),
+            Trigger::Any => true,
+        };
+        if let Some(last) = &mut self.last_reads {
+            last.note(read.block, is_slow);
+        }
         let is_hot = self.stages.is_hot(read.heat.reads);
         self.locality.read(is_hot);
         if area == LOW || !is_hot || !self.by_read {
             return None;
         }
         self.enters(Entry::Read)?;
-        let is_slow = match &self.trigger {
-            Trigger::Retried => read.retries > 0,
-            Trigger::Slow(times) => times.is_slow(read, read.mode),
-            Trigger::Any => true,
-        };
         is_slow.then(|| self.budget.has_page())
     }
 

@@ -14,6 +14,7 @@ mod contract;
 mod differential;
 mod differential_fixed;
 mod dwr;
+mod last_reads;
 mod locality;
 mod low_wear;
 mod one;
