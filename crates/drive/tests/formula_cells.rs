@@ -373,6 +373,20 @@ fn formula_cells_name_the_value_and_the_bound_where_they_are_refused() {
             &["cells_retries", "`cells` is `ideal`"],
         ),
         (
+            &["cells=modelled", "cells_tlc_share=40 permille"],
+            &[
+                "cells_tlc_share: goes with `cells = \"formula\"`, and `cells` is `modelled`: leave one of them out",
+            ],
+        ),
+        (
+            &["cells=formula", "cells_tlc_share=101 %"],
+            &["cells_tlc_share: `101 %` is outside 0 to 1000 permille"],
+        ),
+        (
+            &["cells=formula", "cells_tlc_shares=0 permille"],
+            &["cells_tlc_shares: unknown key; the nearest is `cells_tlc_share`"],
+        ),
+        (
             &["cells=formulas"],
             &[
                 "there is no `formulas`; the nearest is `formula` of modelled, ideal, formula, fixed-retries, stages",

@@ -29,9 +29,9 @@ const KIB_BITS: f64 = 8192.0;
 const ALPHA: f64 = 1.77;
 const BETA: f64 = 1.58;
 
-/// The load of a TLC page, as a share of that of a QLC page of the same wear. Assumed: the largest share with which no
-/// page needs a second retry at 1,000 P/E cycles (RARO, section V-C: "does not exceed 1").
-const TLC_SHARE: f64 = 0.0398;
+/// The load of a TLC page, in millionths of that of a QLC page of the same wear, where a drive has no other. Assumed: the
+/// largest share with which no page needs a second retry at 1,000 P/E cycles (RARO, section V-C: "does not exceed 1").
+pub const TLC_SHARE_MILLIONTHS: u32 = 39_800;
 /// Most wrong bits a KiB that the first read of a TLC page finds: 0.8 of it are corrected.
 const TLC_MOST_BITS: f64 = 89.9;
 
@@ -54,8 +54,8 @@ pub struct RetryFormula {
 
 #[derive(Clone, Debug)]
 enum Law {
-    /// The fit. Holds quantiles of `u`.
-    Raro(Box<[f32]>),
+    /// The fit. Holds quantiles of `u`, and the load of a TLC page as a share of that of a QLC page.
+    Raro(Box<[f32]>, f64),
     /// Every page of this mode needs the retries of the stage that its block's wear is in, and the others none.
     Stages(CellMode, Box<[Stage]>),
 }
@@ -90,9 +90,10 @@ impl Worn {
 }
 
 impl RetryFormula {
-    /// The formula of RARO, with the coefficients of its paper.
-    pub fn raro() -> RetryFormula {
-        RetryFormula::of(Law::Raro(quantiles()))
+    /// The formula of RARO, with the load of a TLC page in millionths of that of a QLC page.
+    pub fn raro(tlc_share_millionths: u32) -> RetryFormula {
+        let tlc_share = f64::from(tlc_share_millionths) / 1e6;
+        RetryFormula::of(Law::Raro(quantiles(), tlc_share))
     }
 
     /// Every read of a page in `mode` needs `retries` retries, and of other pages none.
@@ -123,18 +124,18 @@ impl RetryFormula {
     /// Pages in `mode` of blocks with `pe_cycles`.
     ///
     /// The paper has no distribution for TLC pages. It says that they need one retry at most. Their load is a fixed share
-    /// of a QLC page's, the largest that agrees with this at 1,000 P/E cycles, and is limited to one retry beyond. So no
+    /// of a QLC page's, by default the largest that agrees with this at 1,000 P/E cycles, and is limited to one retry beyond. So no
     /// TLC page is retried up to 900 P/E cycles; then the share of those that need one retry grows, to 29 % at 1,000. The paper
     /// has no retries of SLC pages, and no MLC pages: they need none.
     pub fn worn(&self, mode: CellMode, pe_cycles: u32) -> Worn {
         match &self.law {
-            Law::Raro(_) => {
+            Law::Raro(_, tlc_share) => {
                 let kilocycles = f64::from(pe_cycles) / 1000.0;
                 let least = 0.00896 + 0.088 * libm::pow(kilocycles, 5.16);
                 let spread = 0.179 * libm::pow(kilocycles, 1.19);
                 let (share, most_bits) = match mode {
                     CellMode::Qlc => (1.0, f32::INFINITY),
-                    CellMode::Tlc => (TLC_SHARE, TLC_MOST_BITS as f32),
+                    CellMode::Tlc => (*tlc_share, TLC_MOST_BITS as f32),
                     CellMode::Slc | CellMode::Mlc => return Worn::NONE,
                 };
                 Worn {
@@ -161,7 +162,7 @@ impl RetryFormula {
     #[inline]
     pub fn wrong_bits(&self, worn: &Worn, draw: u64, entry: u8) -> f32 {
         let quantile = match &self.law {
-            Law::Raro(quantiles) => interpolated(quantiles, draw),
+            Law::Raro(quantiles, _) => interpolated(quantiles, draw),
             Law::Stages(..) => 0.0,
         };
         let first = worn.least_bits + worn.spread_bits * quantile;
@@ -285,7 +286,7 @@ mod tests {
 
     #[test]
     fn formula_retries_of_qlc_pages_are_those_of_fig_6() {
-        let formula = RetryFormula::raro();
+        let formula = RetryFormula::raro(TLC_SHARE_MILLIONTHS);
         for (pe_cycles, expected, between) in [
             (333, 6.4, (1, 9)),
             (666, 10.0, (4, 13)),
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn formula_tlc_pages_need_one_retry_at_most_and_others_none() {
-        let formula = RetryFormula::raro();
+        let formula = RetryFormula::raro(TLC_SHARE_MILLIONTHS);
         let retried = |pe_cycles| {
             let shares = shares(&formula, CellMode::Tlc, pe_cycles);
             assert!(range(&shares).1 <= 1, "{pe_cycles} P/E: {shares:?}");
@@ -320,6 +321,25 @@ mod tests {
         }
         let most = CellMode::ALL.map(|mode| formula.most_retries(mode));
         assert_eq!(most, [0, 0, 1, 16]);
+    }
+
+    /// The load of a TLC page is a knob: without any it is never retried, and with a larger one once at the most.
+    #[test]
+    fn formula_tlc_pages_are_retried_as_their_share_says() {
+        for (share, at_333, at_1000) in [(0, 0.0, 0.0), (91_000, 0.0, 1.0), (1_000_000, 1.0, 1.0)] {
+            let formula = RetryFormula::raro(share);
+            for (pe_cycles, expected) in [(333, at_333), (1000, at_1000)] {
+                let shares = shares(&formula, CellMode::Tlc, pe_cycles);
+                let retried = shares[1];
+                assert!((retried - expected).abs() < 1e-3, "{share}: {retried}");
+                assert!(range(&shares).1 <= 1, "{share} at {pe_cycles}");
+            }
+            let qlc = |f: &RetryFormula| f.worn(CellMode::Qlc, 1000);
+            assert_eq!(
+                qlc(&formula),
+                qlc(&RetryFormula::raro(TLC_SHARE_MILLIONTHS))
+            );
+        }
     }
 
     #[test]

@@ -233,6 +233,10 @@ fn formula_cells_that_are_not_modelled_are_named_in_results() {
         (&["cells=ideal"], "ideal"),
         (&["cells=formula"], "formula"),
         (
+            &["cells=formula", "cells_tlc_share=0 permille"],
+            "formula: 0 permille of the load in TLC",
+        ),
+        (
             &["cells=fixed-retries", "cells_retries=10"],
             "fixed-retries: 10",
         ),

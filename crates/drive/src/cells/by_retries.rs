@@ -146,13 +146,17 @@ mod tests {
     use firstread_core::{DieId, Ns, PageType};
     use firstread_firmware::policy::AXES;
     use firstread_nand::Medium;
+    use firstread_nand::formula::TLC_SHARE_MILLIONTHS;
 
     /// What is kept of a superblock's wear is of its mode and its P/E cycles.
     #[test]
     fn formula_wear_is_looked_up_by_mode_and_cycles() {
         let profile = load_drive(&Library::new(), "raro-femu", &[], AXES).unwrap();
         let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
-        let (formula, tables) = (RetryFormula::raro(), for_drive(&profile).unwrap());
+        let (formula, tables) = (
+            RetryFormula::raro(TLC_SHARE_MILLIONTHS),
+            for_drive(&profile).unwrap(),
+        );
         let mut by = ByRetries::new(formula.clone(), &tables, 2).unwrap();
         let mut look_up = |pe_cycles, table: &VoltageTables| {
             let block = medium.programmed(table.mode, pe_cycles, 0, Ns::ZERO);

@@ -332,24 +332,42 @@ fn ordered(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// A threshold of heat that no counter reaches: of a scheme that tells warm pages from hot ones, it leaves the warm ones alone.
+const NO_PAGE_IS_HOT: i64 = 255;
+
 /// Whether heat is counted as far as schemes ask for it.
 fn hot(drive: &DriveProfile) -> Result<(), Wrong> {
     let most = (1i64 << drive.heat.read_bits) - 1;
     for choice in &drive.schemes {
-        if !choice.scheme.params.iter().any(|param| param.key == "hot") {
+        let has = |key| choice.scheme.params.iter().any(|param| param.key == key);
+        if !has("hot") {
             continue;
         }
         // What `page_type` calls hot is promoted, and nothing is where that is off.
         if choice.values().find("promote") == Some(0) {
             continue;
         }
-        let hot = choice.values().get("hot");
-        if hot > most {
+        let refused = |key: &str, word: &str, or: &str| {
+            let is = choice.values().get(key);
+            let bits = drive.heat.read_bits;
             let message = format!(
-                "is {hot}, and `heat.read_bits` = {} count to {most}: no page would ever be hot",
-                drive.heat.read_bits
+                "is {is}, and `heat.read_bits` = {bits} count to {most}: no page would ever be {word}{or}"
             );
-            return wrong(&format!("{}.hot", choice.axis.name), message);
+            wrong(&format!("{}.{key}", choice.axis.name), message)
+        };
+        let hot = choice.values().get("hot");
+        // A write pool promotes hot pages alone.
+        let has_warm = has("warm") && !choice.scheme.requires(Need::SlcAlone);
+        if hot == NO_PAGE_IS_HOT && has_warm {
+            if choice.values().get("warm") > most {
+                return refused("warm", "warm", "");
+            }
+        } else if hot > most {
+            let or = match has_warm {
+                true => " (255: warm pages alone are meant)",
+                false => "",
+            };
+            return refused("hot", "hot", or);
         }
     }
     Ok(())
@@ -929,11 +947,44 @@ mod tests {
             ),
             (
                 vec!["schemes.cell_mode=raro", "cell_mode.hot=16 reads"],
-                "cell_mode.hot: is 16, and `heat.read_bits` = 4 count to 15",
+                "cell_mode.hot: is 16, and `heat.read_bits` = 4 count to 15: no page would ever be hot (255: warm pages alone are \
+                 meant)",
+            ),
+            (
+                vec![
+                    "schemes.cell_mode=raro",
+                    "cell_mode.hot=255",
+                    "cell_mode.warm=20",
+                ],
+                "cell_mode.warm: is 20, and `heat.read_bits` = 4 count to 15: no page would ever be warm",
+            ),
+            (
+                vec![
+                    "schemes.cell_mode=hybrid-pools",
+                    "heat.enabled=true",
+                    "cell_mode.promote=hotness",
+                    "cell_mode.hot=255",
+                ],
+                "cell_mode.hot: is 255, and `heat.read_bits` = 4 count to 15: no page would ever be hot",
+            ),
+            (
+                vec!["schemes.cell_mode=hotness", "mode=tlc", "capacity=9 GiB"],
+                "`hotness` needs modes with fewer bits than tlc, and chip `raro-hybrid` has no tlc",
             ),
         ] {
             let text = loaded(&set).unwrap_err();
             assert!(text.contains(what), "{set:?}: {text}");
+        }
+        // Warm pages alone, or hot ones alone: baselines with one other mode.
+        for scheme in [
+            "schemes.cell_mode=raro",
+            "schemes.cell_mode=hotness",
+            "schemes.refresh=hot",
+        ] {
+            let axis = &scheme["schemes.".len()..scheme.find('=').unwrap()];
+            let (warm_alone, hot_alone) = (format!("{axis}.hot=255"), format!("{axis}.warm=8"));
+            assert_eq!(loaded(&[scheme, &warm_alone]).map(drop), Ok(()));
+            assert_eq!(loaded(&[scheme, &hot_alone]).map(drop), Ok(()));
         }
         let none = ["cell_mode.lost=0 permille", few[0], few[1], oracle];
         assert!(loaded(&none).is_ok());

@@ -9,7 +9,7 @@ use firstread_ecc::DecodeTiming;
 use firstread_firmware::observe::{Heat, HeatConfig};
 use firstread_firmware::{ChangeTimes, Turns, WriteCache};
 use firstread_nand::ChipProfile;
-use firstread_nand::formula::{RetryFormula, Stage};
+use firstread_nand::formula::{RetryFormula, Stage, TLC_SHARE_MILLIONTHS};
 
 use crate::profile::ResolvedEntry;
 use crate::profile::heat::HeatProfile;
@@ -69,8 +69,9 @@ pub enum Cells {
     Modelled,
     /// They never err: constant latencies, for comparison with simulators that have no cells.
     Ideal,
-    /// They have no voltages: RARO's formula says how many retries each page needs.
-    Formula,
+    /// They have no voltages: RARO's formula says how many retries each page needs. The load of a TLC page is in millionths of that
+    /// of a QLC page.
+    Formula(u32),
     /// They have no voltages: every read of a page in the mode in which superblocks start needs so many retries, and of
     /// other pages none.
     FixedRetries(u8),
@@ -90,7 +91,7 @@ impl Cells {
         match self {
             Cells::Modelled => "modelled",
             Cells::Ideal => "ideal",
-            Cells::Formula => "formula",
+            Cells::Formula(_) => "formula",
             Cells::FixedRetries(_) => "fixed-retries",
             Cells::Stages => "stages",
         }
@@ -101,7 +102,7 @@ impl Cells {
         match self {
             Cells::Modelled => None,
             Cells::Ideal => Some("cells never err, and age, wear and temperature change no read"),
-            Cells::Formula => Some(
+            Cells::Formula(_) => Some(
                 "retries follow RARO's formula from wear alone, and age, time without power, reads and temperature change \
                  none",
             ),
@@ -116,11 +117,15 @@ impl Cells {
     }
 }
 
-/// As results name it: `formula`, `fixed-retries: 10`.
+/// As results name it: `formula`, `formula: 0 permille of the load in TLC`, `fixed-retries: 10`.
 impl fmt::Display for Cells {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cells::FixedRetries(retries) => write!(f, "{}: {retries}", self.name()),
+            Cells::Formula(share) if *share != TLC_SHARE_MILLIONTHS => {
+                let permille = f64::from(*share) / 1e3;
+                write!(f, "{}: {permille} permille of the load in TLC", self.name())
+            }
             _ => f.write_str(self.name()),
         }
     }
@@ -289,7 +294,7 @@ impl DriveProfile {
     pub fn retry_formula(&self) -> Option<RetryFormula> {
         match self.cells {
             Cells::Modelled | Cells::Ideal => None,
-            Cells::Formula => Some(RetryFormula::raro()),
+            Cells::Formula(tlc_share) => Some(RetryFormula::raro(tlc_share)),
             Cells::FixedRetries(retries) => Some(RetryFormula::fixed(self.mode, retries)),
             Cells::Stages => Some(RetryFormula::stages(self.mode, &self.stages)),
         }

@@ -522,6 +522,8 @@ impl Keys<'_> {
         for entry in self.entries.iter().filter(|e| !e.used.get()) {
             let name = entry.key.as_str();
             let message = match nearest(name, known.iter().map(String::as_str)) {
+                // No key has this size, and none with a similar name has to do with it.
+                _ if name.starts_with("superblock") => SUPERBLOCK_SIZE.to_string(),
                 Some(near) => {
                     missing.retain(|m| m != near);
                     format!("unknown key; the nearest is `{}`", self.at(near))
@@ -536,6 +538,10 @@ impl Keys<'_> {
         }
     }
 }
+
+/// Where the size of a superblock is set, for one who looks for a key of that name.
+const SUPERBLOCK_SIZE: &str = "unknown key; a superblock is a block of each plane and die: `geometry.wordlines_per_block` makes it smaller, and \
+     `geometry.blocks_per_plane` says how many there are";
 
 fn bracketed(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))

@@ -5,7 +5,7 @@ use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, Ns, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::WriteCache;
-use firstread_nand::formula::Stage;
+use firstread_nand::formula::{Stage, TLC_SHARE_MILLIONTHS};
 
 use crate::profile::check::check;
 use crate::profile::chip::load_chip;
@@ -217,31 +217,44 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     })
 }
 
-/// What the cells do, with the number of retries where it is given.
+/// What the cells do, with what goes with some of them alone.
 fn cells(keys: &Keys<'_>) -> Cells {
     const RETRIES: &str = "cells_retries";
+    const TLC_SHARE: &str = "cells_tlc_share";
     let models = [
         Cells::Modelled,
         Cells::Ideal,
-        Cells::Formula,
+        Cells::Formula(TLC_SHARE_MILLIONTHS),
         Cells::FixedRetries(0),
         Cells::Stages,
     ];
-    match keys.choice("cells", &models.map(|cells| (cells.name(), cells))) {
+    let chosen = keys.choice("cells", &models.map(|cells| (cells.name(), cells)));
+    // Whether `key` is there to be read. It goes with one kind of cells alone.
+    let is_given = |key: &str, with: &str| {
+        if chosen.name() == with && keys.has(key) {
+            return true;
+        }
+        if keys.has(key) {
+            let message = format!(
+                "goes with `cells = \"{with}\"`, and `cells` is `{}`: leave one of them out",
+                chosen.name()
+            );
+            keys.note(key, message);
+        }
+        keys.declare(key);
+        false
+    };
+    let has_share = is_given(TLC_SHARE, Cells::Formula(0).name());
+    is_given(RETRIES, Cells::FixedRetries(0).name());
+    match chosen {
         Cells::FixedRetries(_) => {
             Cells::FixedRetries(keys.whole(RETRIES, ONE, 0, MAX_FACTORY as u64 - 1) as u8)
         }
-        other => {
-            if keys.has(RETRIES) {
-                let message = format!(
-                    "goes with `cells = \"fixed-retries\"`, and `cells` is `{}`: leave one of them out",
-                    other.name()
-                );
-                keys.note(RETRIES, message);
-            }
-            keys.declare(RETRIES);
-            other
+        Cells::Formula(_) if has_share => {
+            let permille = keys.number(TLC_SHARE, PERMILLE, 0.0, 1000.0);
+            Cells::Formula((permille * 1e3).round() as u32)
         }
+        other => other,
     }
 }
 

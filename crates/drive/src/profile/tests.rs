@@ -685,6 +685,14 @@ fn what_is_wrong_is_said() {
             "--set capacity.size=3TB: `capacity` has no keys below it",
         ),
         ("eccc.setup=3us", "eccc: unknown key; the nearest is `ecc`"),
+        (
+            "geometry.superblock=16 MiB",
+            "geometry.superblock: unknown key; a superblock is a block of each plane and die: `geometry.wordlines_per_block` makes it smaller",
+        ),
+        (
+            "superblock_size=16 MiB",
+            "superblock_size: unknown key; a superblock is a block of each plane and die",
+        ),
         // Version 0.1.0 called the axis so.
         (
             "schemes.recovery=none",

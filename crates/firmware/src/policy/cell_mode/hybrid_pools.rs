@@ -81,7 +81,7 @@ pub const SCHEME: Scheme = Scheme {
         ),
         RaroRule::SLOWER,
         Thresholds::WARM,
-        Thresholds::HOT,
+        Thresholds::HOT_ALONE,
         STAY_SLC,
         DEMAND,
         RATE,

@@ -29,6 +29,14 @@ impl Thresholds {
     );
     pub(crate) const HOT: Param = Param::number(
         "hot",
+        "read heat from which a page is hot; 255: no page is, and warm pages alone are meant",
+        "reads",
+        (8, 1, 255),
+    );
+
+    /// [`Thresholds::HOT`] of a scheme that does nothing for warm pages.
+    pub(crate) const HOT_ALONE: Param = Param::number(
+        "hot",
         "read heat from which a page is hot",
         "reads",
         (8, 1, 255),

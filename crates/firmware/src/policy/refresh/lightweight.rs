@@ -12,7 +12,7 @@ use crate::observe::StreamRow;
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, Thresholds};
 
-const HOT: Param = Thresholds::HOT;
+const HOT: Param = Thresholds::HOT_ALONE;
 
 const RETRIES: Param = Param::number(
     "retries",
