@@ -1,20 +1,10 @@
 //! The contract of schemes of axis `retry`.
 
+use super::read_end::ReadEnd;
 use super::short_sense::ShortSense;
 use firstread_core::{Levels, Ns, PageType, SenseTiming};
 
 use crate::observe::{Outcome, ReadCtx, StepTimes};
-
-/// How a read ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ReadEnd {
-    /// The entry of its last step. A read that tried all entries begins again with the first.
-    pub entry: u8,
-    /// Retry steps that it took.
-    pub steps: u8,
-    /// Whether any was sensed for a shorter time.
-    pub used_short_sense: bool,
-}
 
 /// The trait of the axis.
 pub trait Retry {

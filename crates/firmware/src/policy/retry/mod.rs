@@ -17,12 +17,14 @@ mod contract;
 mod learned;
 mod pipelined;
 mod pipelined_adaptive;
+mod read_end;
 mod sequential;
 mod short_sense;
 mod single_step;
 
 use crate::policy::axis::axis;
-pub use contract::{ReadEnd, Retry};
+pub use contract::Retry;
+pub use read_end::ReadEnd;
 pub use short_sense::ShortSense;
 
 axis! {

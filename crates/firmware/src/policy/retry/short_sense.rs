@@ -25,8 +25,8 @@ use firstread_core::params::{Param, Values};
 use firstread_core::sensing::{PRE_PERMILLE, SafeSense, SensingTable};
 use firstread_core::{Ns, PageType, SenseTiming};
 
-use super::ReadEnd;
 use super::learned::{Learned, TIMES};
+use super::read_end::ReadEnd;
 use crate::format::record;
 use crate::observe::{Outcome, ReadCtx, StepRest, StepTimes};
 use crate::policy::{ReadTime, Setup};
