@@ -105,16 +105,27 @@ impl Part<'_> {
         Some(is_in(self.band, self.number()?))
     }
 
-    /// What the interval says, if it is wider than the band and not apart from it: then the number says nothing of the claim.
-    fn is_wider_than_band(&self) -> Option<String> {
-        let Estimate { mean, half, drives } = self.measured?;
-        let half = half?;
+    /// The interval over drives, of a number that decides by itself: of phases the median decides, which has none.
+    fn interval(&self) -> Option<[f64; 2]> {
+        let Estimate { mean, half, .. } = self.measured.filter(|_| self.phases.is_none())?;
+        half.map(|half| [mean - half, mean + half])
+    }
+
+    /// Whether all of the interval is out of the band.
+    fn is_apart(&self) -> bool {
         let [low, high] = self.band;
-        let touches = mean - half <= high && mean + half >= low;
-        (touches && 2.0 * half > high - low).then(|| {
+        self.interval()
+            .is_some_and(|[from, to]| from > high || to < low)
+    }
+
+    /// Says that the interval is wider than the band, if it is.
+    fn is_wider_than_band(&self) -> Option<String> {
+        let [from, to] = self.interval()?;
+        let [low, high] = self.band;
+        (to - from > high - low).then(|| {
+            let (metric, half, unit) = (self.metric, (to - from) / 2.0, self.unit);
             format!(
-                "{}: ± {half:.3} {} over {drives} drives is wider than the band",
-                self.metric, self.unit
+                "{metric}: the interval over drives, ± {half:.3} {unit}, is wider than the band"
             )
         })
     }
@@ -210,7 +221,10 @@ fn one<'a>(study: &'a Study, claim: &'a Claim, points: &Points, known: &Known<'_
     let reason = || claim.reason.clone().unwrap_or_default();
     let in_quick = |words: Option<String>| words.filter(|_| known.quick);
     let is_short = in_quick(claim.needs_length.clone());
-    let says_nothing = in_quick(parts.iter().find_map(Part::is_wider_than_band));
+    // A number that is surely out of its band decides, whatever the others say.
+    let is_open = !parts.iter().any(Part::is_apart);
+    let wide = parts.iter().find_map(Part::is_wider_than_band);
+    let says_nothing = in_quick(wide.filter(|_| is_open));
     let missing = || without_number(study, claim, &parts, known);
     let (ruling, note) = match (&claim.input, &claim.not_comparable, &fitted, holds) {
         (Some(words), ..) => (Ruling::Input, words.clone()),
@@ -654,7 +668,8 @@ mod tests {
     fn formula_what_the_quick_form_does_not_judge() {
         let study = study(
             &(claim("p.one", "metric = \"iops\"", "", "reason = \"why\"")
-                + &claim("p.two", "metric = \"iops\"", "", "needs_length = \"l\"")),
+                + &claim("p.two", "metric = \"iops\"", "", "needs_length = \"l\"")
+                + &claim("p.both", "metrics = [\"iops\", \"mean_us\"]", "", "")),
         );
         let judged = |drives: &[f64], quick: bool| {
             let mut points = Points::default();
@@ -666,8 +681,11 @@ mod tests {
                         Dimension::Temperature => "40".to_owned(),
                         _ => "0".to_owned(),
                     });
-                    let value = [("iops".to_owned(), value.into())];
-                    points.add("one", Coordinates::new(at), value.into_iter().collect());
+                    // The mean of `b` is nine times that of `a` on each drive, and so apart from the band.
+                    let mean_us = if variant == "a" { 1.0 } else { 9.0 };
+                    let values = [("iops", value), ("mean_us", mean_us)];
+                    let values = values.map(|(name, value)| (name.to_owned(), value.into()));
+                    points.add("one", Coordinates::new(at), values.into_iter().collect());
                 }
             }
             let known = Known {
@@ -677,7 +695,7 @@ mod tests {
                 quick,
             };
             let verdicts = judge(&study, &points, &known);
-            [0, 1].map(|i| verdicts[i].ruling)
+            [0, 1, 2].map(|i| verdicts[i].ruling)
         };
         let (yes, no, open) = (Ruling::Reproduced, Ruling::Missed, Ruling::Undetermined);
         for (drives, quick, full) in [
@@ -687,8 +705,13 @@ mod tests {
             (&[8.0, 9.0, 10.0], no, no),
             (&[2.0], yes, yes),
         ] {
-            assert_eq!(judged(drives, true), [quick, Ruling::NotComparable]);
-            assert_eq!(judged(drives, false), [full, full], "{drives:?}");
+            assert_eq!(judged(drives, true)[..2], [quick, Ruling::NotComparable]);
+            assert_eq!(judged(drives, false)[..2], [full, full], "{drives:?}");
+            assert_eq!(
+                judged(drives, true)[2],
+                no,
+                "{drives:?}: one number is apart"
+            );
         }
     }
 
