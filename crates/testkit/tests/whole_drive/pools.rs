@@ -35,6 +35,9 @@ const USED: [(u32, &str); 3] = [(20, "51 MiB"), (50, "128 MiB"), (80, "204 MiB")
 /// top of those of cleaning, and a read waits for one of them at most, as it does for those of cleaning.
 const MOST_READS: f64 = 2.0;
 
+/// Wordlines over all dies that the write buffer of the pool holds, of one slot of a page each.
+const POOL_WORDLINES: u32 = 3;
+
 /// Writes in flight of loads that have a rate, and of bursts.
 const PACED: u64 = 4;
 const BURST: u64 = 32;
@@ -162,13 +165,16 @@ fn reads_p9999_ns(came: &[Came]) -> u64 {
 
 /// What breaks the bound on the longest write in `came` on `drive`: the queue at the rate of the superblock that the host fills, `SKEWED` times,
 /// an erase and some programs. Where the load has a rate of its own, what the queue takes is that of the slowest superblock
-/// of a burst.
+/// of a burst. The write buffer of the pool is smaller than a deep queue, so a write may wait until the buffer has been programmed several times.
+/// Each time the buffer waits in the queue of a die behind those programs.
 fn beyond_bound(drive: &Drive, came: &[Came], what: &str) -> Vec<String> {
     let profile = drive.profile();
     let mode = profile.mode;
     let erase_ns = profile.chip.mode(mode).unwrap().erase_ns;
     let program_ns = drive.medium().program_ns(mode).unwrap();
-    let beside = erase_ns + (PROGRAMS + further_programs(drive)) * program_ns;
+    let programs = PROGRAMS + further_programs(drive);
+    let pool = profile.geometry.slots_per_stripe() * POOL_WORDLINES;
+    let beside = |depth: u64| erase_ns + (1 + depth / u64::from(pool)) * programs * program_ns;
     let superblock = u64::from(profile.geometry.slots_per_superblock(mode));
     let slot_bytes = u64::from(profile.geometry.slot_bytes);
     let of_bursts = came.iter().filter(|hour| hour.hour.rate.is_none());
@@ -194,7 +200,7 @@ fn beyond_bound(drive: &Drive, came: &[Came], what: &str) -> Vec<String> {
             longest as f64 / 1e6
         );
         for (nth, (write, queue_ns)) in hour.writes.iter().zip(queues).enumerate() {
-            let bound = (SKEWED * queue_ns as f64) as u64 + beside;
+            let bound = (SKEWED * queue_ns as f64) as u64 + beside(hour.hour.depth);
             if took_ns(write) > bound {
                 beyond.push(format!(
                     "{what}, {}: write {nth} took {} ns, bound {bound} ns with a queue of {queue_ns} ns",

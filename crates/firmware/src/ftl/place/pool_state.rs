@@ -22,6 +22,8 @@ pub(crate) struct PoolOfWrites {
     /// Superblocks that promoted pages were copied to, and the mean wear of superblocks, when these were last looked at.
     pub(super) in_promoted: u32,
     pub(super) mean_pe: u32,
+    /// Valid slots outside it at that time.
+    pub(super) valid_outside: u64,
     /// P/E cycles of each superblock when it last changed its mode, or when power came on. Empty unless the pool is levelled by them.
     pub(super) pe_at_switch: Vec<u32>,
     /// Its ready queue fell below its range and has not reached the end of it yet.
@@ -31,6 +33,16 @@ pub(crate) struct PoolOfWrites {
     pub(super) is_at_rest: bool,
     /// When the host sent its last command; none before its first one. A drive that is being filled does not rest.
     host_at: Option<Ns>,
+}
+
+/// What garbage collection goes round in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CleanedRound {
+    /// Superblocks, and their slots.
+    pub(crate) superblocks: u64,
+    pub(crate) slots: u64,
+    /// Of these slots, those that data and the reserve of cleaning take.
+    pub(crate) needed: u64,
 }
 
 /// What the pool needs.

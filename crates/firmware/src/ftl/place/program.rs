@@ -33,6 +33,7 @@ impl Placement {
         self.space.programs += 1;
         let class = match self.streams.row(stream).writer() {
             Writer::Host => OpClass::Program,
+            _ if self.is_of_pool(stream) => OpClass::Program,
             Writer::Mover | Writer::Copy => OpClass::MoveProgram,
             Writer::Map => OpClass::MapProgram,
         };

@@ -22,7 +22,7 @@
 
 use firstread_core::{Arena, CellMode, Lpn, SuperblockId, Wait};
 
-use super::pool_state::PoolNeeds;
+use super::pool_state::{CleanedRound, PoolNeeds};
 use super::{Evacuation, Item, Placement};
 use crate::config::WriteCache;
 use crate::ftl::map::Table;
@@ -33,6 +33,10 @@ use crate::shared::Shared;
 
 /// A pool grows while the drive's own mode has room for one part of so many more than it holds.
 const ROOM: u64 = 8;
+
+/// Superblocks that a small part of a drive in its own mode has as room beyond its data, but no more than half of what the data take: with
+/// fewer, cleaning finds no superblock with much garbage.
+const LEAST_ROOM: u64 = 4;
 
 /// How many times as long a superblock of the host may be taken to last because a pool takes writes.
 const MOST_STRETCH: u64 = 64;
@@ -148,13 +152,39 @@ impl Placement {
             promoted: size.promoted.min(most - size.written.min(most)),
             keeps: size.keeps,
         };
+        self.pool.valid_outside = own_valid;
         // What lies in the drive's own mode now has room there as the pool grows.
-        let own_valid = own_valid + own_valid / ROOM;
+        let room = (own_valid / 2)
+            .min(LEAST_ROOM * own_slots)
+            .max(own_valid / ROOM);
+        let own_valid = own_valid + room;
         self.pool.grows_to = (all.saturating_sub(own_valid) / own_slots.max(1)) as u32;
         self.pool.in_promoted = in_promoted;
         self.pool.mean_pe = (pe_cycles / superblocks.max(1)) as u32;
         self.pool.most = most;
         self.relocation.plan_anew |= self.pool_is_too_large(0);
+    }
+
+    /// The superblocks that garbage collection goes round in. Those of the pool are none of them while the pool is as large as it may be, and
+    /// neither are the data in them.
+    pub(crate) fn cleaned_round(&self) -> CleanedRound {
+        let space = &self.space;
+        let (slots, needed) = (space.with_lent_slots(), space.needed_slots);
+        let superblocks = slots / space.largest_slots;
+        if !self.pool.is_on() {
+            return CleanedRound {
+                slots,
+                needed,
+                superblocks,
+            };
+        }
+        let superblocks = superblocks.saturating_sub(space.in_write_pool().into());
+        let reserve = needed - space.capacity_slots;
+        CleanedRound {
+            slots: superblocks * space.largest_slots,
+            needed: self.pool.valid_outside + reserve,
+            superblocks,
+        }
     }
 
     /// Whether the pool has more superblocks than it may have, once `taken` of them are taken.

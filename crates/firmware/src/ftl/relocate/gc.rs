@@ -32,7 +32,7 @@ use super::Relocate;
 use super::steepest::{Asked, Spread, Steepest};
 use super::victims::{Cold, MOST_PLANNED};
 use crate::flash_store::FlashStore;
-use crate::ftl::place::{FILLED, Placement};
+use crate::ftl::place::{CleanedRound, FILLED, Placement};
 use crate::observe::{Among, Filled, Owner, RegionId, SuperblockUse};
 use crate::policy::gc_victim::{GcVictim, Outlook};
 use crate::shared::Shared;
@@ -362,17 +362,18 @@ impl Relocate {
     /// Slots that the emptiest superblock must yield for cleaning to begin before the host runs out of room:
     /// half of the average yield at that point.
     fn least_gain<M>(&self, store: &FlashStore<M>) -> u32 {
-        let space = &store.place.space;
-        let spare = space.with_lent_slots().saturating_sub(space.needed_slots);
-        let superblocks = space.with_lent_slots() / space.largest_slots;
-        (spare / (2 * superblocks.max(1))) as u32
+        let CleanedRound {
+            slots,
+            needed,
+            superblocks,
+        } = store.place.cleaned_round();
+        (slots.saturating_sub(needed) / (2 * superblocks.max(1))) as u32
     }
 
     /// Valid slots of a superblock on average when the host has run out of room.
     fn mean_valid<M>(&self, store: &FlashStore<M>) -> i64 {
-        let space = &store.place.space;
-        let superblocks = space.with_lent_slots() / space.largest_slots;
-        (space.needed_slots / superblocks.max(1)) as i64
+        let round = store.place.cleaned_round();
+        (round.needed / round.superblocks.max(1)) as i64
     }
 
     /// Whether a multi-plane page may be moved for `owner` now.
