@@ -97,11 +97,11 @@ fn load(pair: &[&str], precondition: Precondition, seed: u64, slots: u64) -> (Lo
     } else {
         slots
     };
-    // Several streams of the host and of moves leave room for less, and so do both streams of wear leveling with the superblocks of cell
+    // Several streams of the host and of moves leave room for less, and so do pools that the host writes to, and both streams of wear leveling with the superblocks of cell
     // modes.
     let has = |word: &str| pair.iter().any(|w| w.contains(word));
     let capacity = match (
-        has("schemes.stream"),
+        has("schemes.stream") || has("cell_mode=hybrid-pools") || has("cell_mode=slc-cache"),
         has("progressive-hot") && has("schemes.cell_mode"),
     ) {
         (true, _) => "capacity=400 MiB",
@@ -225,7 +225,7 @@ fn formula_no_write_waits_long_where_the_host_writes_to_a_pool() {
     let pairs: Vec<_> = pairs.iter().filter(has_pool).collect();
     are_paced(
         (1..=3).flat_map(|seed| pairs.iter().map(move |pair| (seed, *pair))),
-        60_000,
+        80_000,
     );
 }
 
