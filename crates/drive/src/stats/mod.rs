@@ -13,6 +13,7 @@ mod regions;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
+pub mod turnover;
 mod variance;
 
 pub use amplification::{Amplification, Written};

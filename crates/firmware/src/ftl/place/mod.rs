@@ -76,6 +76,7 @@ use pool_state::PoolOfWrites;
 pub(crate) use pools::Pools;
 use region_state::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
+pub use reserve::Ahead;
 use rewrite::RewriteQueue;
 pub(crate) use space::DieErased;
 pub use space::RESERVE;
