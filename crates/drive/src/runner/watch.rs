@@ -119,6 +119,9 @@ impl EraseWatch {
             false => drive.cleaned_ahead(),
         };
         self.segments.note(drive.counters(), host_bytes, ahead);
+        let written = drive.counters().host_bytes_written;
+        self.turnover
+            .note(drive.blocks(), written, drive.capacity_bytes());
         self.judge(drive);
         self.is_enough(host_bytes)
     }
@@ -135,7 +138,7 @@ impl EraseWatch {
             let found = Amplification::of(&self.segments, judge.demands(drive, self.left(drive)));
             judge.is_steady = found.not_steady.is_none() && judge.knows(&found);
         }
-        if !judge.is_turned && erases >= judge.next_look {
+        if !judge.is_steady && !judge.is_turned && erases >= judge.next_look {
             let superblocks = drive.profile().geometry.blocks_per_plane;
             judge.next_look = erases + u64::from(superblocks).div_ceil(16);
             if self.left(drive).is_small() {
@@ -149,10 +152,8 @@ impl EraseWatch {
 
     /// What is left of what the drive held when the segments began.
     fn left(&self, drive: &Drive) -> Left {
-        let host_bytes = drive.counters().host_bytes_written;
         let geometry = &drive.profile().geometry;
-        self.turnover
-            .left(drive.blocks(), geometry, host_bytes, drive.capacity_bytes())
+        self.turnover.left(drive.blocks(), geometry)
     }
 
     /// Whether a run may be stopped by it.

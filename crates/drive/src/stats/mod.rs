@@ -4,6 +4,7 @@ pub mod amplification;
 mod batches;
 mod behind;
 mod by_bucket;
+mod chance;
 mod counted;
 mod histogram;
 mod memory;

@@ -7,12 +7,12 @@
 //! drive.
 //!
 //! Pages that are never written leave superblocks that are never emptied, and need not be. What such superblocks take is
-//! measured: the slots that they have lost since, for each drive write. If in [`HORIZON`] further drive writes they lose less than
+//! measured: the slots that they have lost in the last whole drive write. If in [`HORIZON`] further ones they lose less than
 //! [`SMALL`] of the garbage of the drive, they count as at rest. At least one drive write has to pass before that, because what
 //! overwrites pages in the order of their addresses comes to each within one.
 
 use firstread_core::Geometry;
-use firstread_firmware::observe::{SuperblockTable, SuperblockUse};
+use firstread_firmware::observe::{SuperblockInfo, SuperblockTable, SuperblockUse};
 
 /// Drive writes for which superblocks at rest must stay so.
 pub const HORIZON: f64 = 10.0;
@@ -24,10 +24,12 @@ pub const SMALL: f64 = 0.01;
 pub(crate) struct Turnover {
     /// Number of the last superblock that had become full.
     last: u64,
-    /// Valid slots of each superblock.
+    /// Valid slots of each superblock when a drive write began.
     valid_slots: Vec<u32>,
-    /// Bytes that the host had written.
+    /// Bytes that the host had written then.
     host_bytes: u64,
+    /// Slots that what is left lost in the drive write before; none if there was none.
+    lost_each: Option<f64>,
 }
 
 /// What is left of that.
@@ -52,40 +54,58 @@ impl Turnover {
         let closed = blocks.iter().filter_map(|(_, info)| info.closed);
         Turnover {
             last: closed.map(u64::from).max().unwrap_or(0),
-            valid_slots: blocks.iter().map(|(_, info)| info.valid_slots).collect(),
+            valid_slots: valid_slots(blocks).collect(),
             host_bytes,
+            lost_each: None,
         }
     }
 
-    /// What is left in the state of `blocks`, when the host has written `host_bytes`, of a drive of `capacity_bytes`.
-    pub(crate) fn left(
-        &self,
-        blocks: &SuperblockTable,
-        geometry: &Geometry,
-        host_bytes: u64,
-        capacity_bytes: u64,
-    ) -> Left {
-        let (mut superblocks, mut lost, mut valid, mut garbage) = (0, 0u64, 0u64, 0u64);
-        for ((_, info), &then) in blocks.iter().zip(&self.valid_slots) {
-            if info.usage != SuperblockUse::Full {
-                continue;
+    /// Superblocks of `blocks` have been erased; the host has written `host_bytes` to a drive of `capacity_bytes`.
+    pub(crate) fn note(&mut self, blocks: &SuperblockTable, host_bytes: u64, capacity_bytes: u64) {
+        let written = host_bytes.saturating_sub(self.host_bytes);
+        if written < capacity_bytes.max(1) {
+            return;
+        }
+        let lost = |((_, info), &then): ((_, &SuperblockInfo), &u32)| match self.is_left(info) {
+            true => u64::from(then.saturating_sub(info.valid_slots)),
+            false => 0,
+        };
+        let lost: u64 = blocks.iter().zip(&self.valid_slots).map(lost).sum();
+        self.lost_each = Some(lost as f64 * capacity_bytes as f64 / written as f64);
+        self.valid_slots.clear();
+        self.valid_slots.extend(valid_slots(blocks));
+        self.host_bytes = host_bytes;
+    }
+
+    /// Whether a superblock has been full since then.
+    fn is_left(&self, info: &SuperblockInfo) -> bool {
+        info.usage == SuperblockUse::Full && info.closed.is_some_and(|n| n.get() <= self.last)
+    }
+
+    /// What is left in the state of `blocks`.
+    pub(crate) fn left(&self, blocks: &SuperblockTable, geometry: &Geometry) -> Left {
+        let (mut superblocks, mut valid, mut garbage) = (0, 0u64, 0u64);
+        for (_, info) in blocks.iter() {
+            if info.usage == SuperblockUse::Full {
+                let slots = geometry.slots_per_superblock(info.mode);
+                garbage += u64::from(slots.saturating_sub(info.valid_slots));
             }
-            let slots = geometry.slots_per_superblock(info.mode);
-            garbage += u64::from(slots.saturating_sub(info.valid_slots));
-            if info.closed.is_some_and(|n| n.get() <= self.last) {
+            if self.is_left(info) {
                 superblocks += 1;
-                lost += u64::from(then.saturating_sub(info.valid_slots));
                 valid += u64::from(info.valid_slots);
             }
         }
-        let drive_writes = (host_bytes - self.host_bytes) as f64 / capacity_bytes.max(1) as f64;
-        let will_lose = match drive_writes < 1.0 {
-            true => valid as f64,
-            false => (lost as f64 * HORIZON / drive_writes).min(valid as f64),
-        };
+        let valid = valid as f64;
+        let will_lose = self
+            .lost_each
+            .map_or(valid, |lost| (lost * HORIZON).min(valid));
         Left {
             superblocks,
             share: will_lose / garbage.max(1) as f64,
         }
     }
+}
+
+fn valid_slots(blocks: &SuperblockTable) -> impl Iterator<Item = u32> {
+    blocks.iter().map(|(_, info)| info.valid_slots)
 }

@@ -53,7 +53,7 @@ pub(crate) fn variance(apart: &[f64], known: Option<f64>) -> Variance {
 
 /// Estimate from an autoregression: the spectrum at frequency zero of the process that is fitted to the batches (Fishman, Principles
 /// of Discrete Event Simulation, 1978; Heidelberger and Welch, CACM 1981, compare it). Coefficients are Burg's (Maximum entropy spectral analysis,
-/// 1967), the order is Akaike's (AIC). Batches that make up for each other have a spectrum that falls towards zero, which no sum of a
+/// 1967), the order is Akaike's, corrected for few batches (Hurvich and Tsai, Biometrika 1989). Batches that make up for each other have a spectrum that falls towards zero, which no sum of a
 /// few lags shows: cleaning that pauses before an opening of a superblock and works after it.
 fn of_process(apart: &[f64], squares: f64) -> Variance {
     let n = apart.len() as f64;
@@ -90,7 +90,9 @@ fn autoregression(values: &[f64], square: f64) -> Autoregression {
     let n = values.len();
     let most = (ORDERS * libm::log10(n as f64)) as usize;
     let information = |residual: f64, order: usize| {
-        n as f64 * libm::log(residual.max(f64::MIN_POSITIVE)) + 2.0 * order as f64
+        let (n, parameters) = (n as f64, order as f64 + 1.0);
+        n * libm::log(residual.max(f64::MIN_POSITIVE))
+            + 2.0 * parameters * n / (n - parameters - 1.0)
     };
     let (mut forward, mut backward) = (values.to_vec(), values.to_vec());
     let (mut coefficients, mut residual) = (Vec::new(), square);
@@ -99,7 +101,7 @@ fn autoregression(values: &[f64], square: f64) -> Autoregression {
         residual,
     };
     let mut least = information(residual, 0);
-    for order in 1..=most.min(n.saturating_sub(2)) {
+    for order in 1..=most.min(n.saturating_sub(4)) {
         let both = || forward[order..].iter().zip(&backward[order - 1..n - 1]);
         let products: f64 = both().map(|(f, b)| f * b).sum();
         let squares: f64 = both().map(|(f, b)| f * f + b * b).sum();
