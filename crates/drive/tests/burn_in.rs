@@ -84,8 +84,8 @@ fn formula_burn_in_ends_where_theory_says() {
             assert!(steady.amplification.erases < 80, "{steady:?}");
             assert_eq!(steady.passes, 1);
             // Every superblock was a victim twice, and not much more was written.
-            assert!((320..960).contains(&burnt.erases), "{burnt:?}");
-            assert!(burnt.drive_writes < 2.5, "{burnt:?}");
+            assert!((320..1_400).contains(&burnt.erases), "{burnt:?}");
+            assert!(burnt.drive_writes < 3.0, "{burnt:?}");
         }
         let mean = all / SEEDS as f64;
         assert!((mean - 1.0).abs() < 0.02, "{victim}: {mean} of theory");
