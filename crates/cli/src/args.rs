@@ -284,8 +284,8 @@ impl DriveArgs {
 pub struct BurnInArgs {
     /// Run the workload, or this one, until writes are in a steady state; then measure
     ///
-    /// The drive is filled and aged first. Its burn-in ends once write amplification and the pages moved for each
-    /// reason are steady, by the test that decides `steady` of a run (docs/writes.md); its length is printed. The
+    /// The drive is filled and aged first. Its burn-in ends once its superblocks have been turned over, and write
+    /// amplification and the pages moved for each reason are steady (docs/writes.md); its length is printed. The
     /// measured run issues the requests that it would issue without a burn-in.
     #[arg(long, value_name = "WORKLOAD", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     burn_in: Option<String>,

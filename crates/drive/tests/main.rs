@@ -8,6 +8,7 @@ mod formula;
 mod formula_cells;
 mod ftl;
 mod host_log;
+mod hot_cold;
 mod interrupt;
 mod machine;
 mod phases;

@@ -294,6 +294,10 @@ impl<M: Arena> Firmware<M> {
     pub fn blocks(&self) -> &SuperblockTable {
         &self.lower.store.shared.blocks
     }
+    /// How far cleaning is ahead of the host.
+    pub fn cleaned_ahead(&self) -> ftl::Ahead {
+        self.lower.store.place.ahead(&self.lower.store.shared)
+    }
     /// The scheme of axis `read_levels`, for superblocks in the mode in which they start.
     pub fn levels(&self) -> &AnyReadLevels {
         self.lower.store.read.levels()

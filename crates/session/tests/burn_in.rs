@@ -66,7 +66,7 @@ fn sequence_a_run_after_a_burn_in_is_steady_and_says_how_long_it_took() {
     assert_eq!(told["workload"], "job");
     assert!(told["drive_writes"].as_f64().unwrap() > 0.3, "{told}");
     let config = &result["firstread"]["config"]["burn_in"];
-    assert_eq!(config["most_drive_writes"], 10.0);
+    assert_eq!(config["most_drive_writes"], 30.0);
     // Statistics are of the run alone, and a drive that was not burnt in writes faster.
     assert_eq!(outcome.stats.requests, 2_000);
     let fresh = setup(WRITES, None).simulate().unwrap();

@@ -2,6 +2,7 @@
 
 use firstread_drive::BurnInEnd;
 use firstread_drive::stats::amplification::{CLOSE, NEAR, NotSteady, WIDEST};
+use firstread_drive::stats::turnover::HORIZON;
 use firstread_firmware::ftl::Owner;
 use firstread_session::results::host_log::{LogInRun, host_log};
 use firstread_session::results::writes::{random_writes, written};
@@ -40,18 +41,16 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
             count(erased),
             count(needed)
         ),
-        (Some(NotSteady::Moves(owner)), Some(e)) => format!(
-            ": not in a steady state, parts of the run differ in pages moved {} by more than chance or {} % of it \
-             ({:.2} over all)",
-            in_words(owner),
-            CLOSE * 100.0,
-            e.mean
-        ),
-        (Some(NotSteady::Changes), Some(e)) => format!(
-            ": not in a steady state, parts of the run differ by more than chance or {} % ({:.2} over all)",
-            CLOSE * 100.0,
-            e.mean
-        ),
+        (
+            Some(fault @ (NotSteady::Moves(..) | NotSteady::Changes(_) | NotSteady::OldData(_))),
+            Some(e),
+        ) => {
+            format!(
+                ": not in a steady state, {} ({:.2} over all)",
+                what_moved(fault),
+                e.mean
+            )
+        }
         (Some(NotSteady::Wide), Some(e)) => format!(
             ": its interval is wider than {} % of it on each side, {:.2} … {:.2}; make the run longer",
             WIDEST * 100.0,
@@ -123,6 +122,36 @@ fn of_log(log: &LogInRun) -> String {
     )
 }
 
+/// What moved by how much in writes that are not steady.
+fn what_moved(fault: NotSteady) -> String {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share.abs());
+    match fault {
+        NotSteady::FewErases(erased, needed) => format!(
+            "{} of the {} superblocks erased that it takes",
+            count(erased),
+            count(needed)
+        ),
+        NotSteady::OldData(left) => format!(
+            "{} superblocks hold what they held before, which {:.0} drive writes would turn into {} of the garbage",
+            count(left.superblocks.into()),
+            HORIZON,
+            percent(left.share)
+        ),
+        NotSteady::Changes(by) => format!(
+            "parts of the run differ by {}, more than chance and more than {} %",
+            percent(by),
+            CLOSE * 100.0
+        ),
+        NotSteady::Moves(owner, by) => format!(
+            "parts of the run differ in pages moved {} by {} of it, more than chance and more than {} %",
+            in_words(owner),
+            percent(by),
+            CLOSE * 100.0
+        ),
+        NotSteady::Wide => "its interval is too wide".to_owned(),
+    }
+}
+
 /// What the burn-in before the run did, if there was one.
 pub fn burn_in(setup: &Setup, outcome: &Outcome) -> String {
     let Some(burn_in) = &outcome.burn_in else {
@@ -134,14 +163,17 @@ pub fn burn_in(setup: &Setup, outcome: &Outcome) -> String {
         (BurnInEnd::Interrupted, _) => "then interrupted".to_owned(),
         (_, Some(steady)) => format!("then steady at write amplification {:.2}", steady.mean),
         (_, None) => {
-            "NOT in a steady state at its limit (--burn-in-limit): what follows is of a transient"
-                .to_owned()
+            let why = burn_in.amplification.not_steady.map(what_moved);
+            format!(
+                "NOT in a steady state at its limit (--burn-in-limit): {}; what follows may be of a transient",
+                why.unwrap_or_default()
+            )
         }
     };
     format!(
         "burnt in by {by}: {:.2} drive writes, {} superblocks erased, {} simulated; {steady}\n",
         burn_in.drive_writes,
-        count(burn_in.amplification.erases),
+        count(burn_in.erases),
         long_time(burn_in.time.0 as f64),
     )
 }
@@ -171,6 +203,7 @@ mod tests {
     use firstread_session::{BurnInSetup, Input, Simulation};
 
     use super::*;
+    use firstread_drive::stats::turnover::Left;
 
     /// A run of fifty requests by `job`, whose counts a test sets.
     fn short_run(job: &str) -> (Setup, Outcome) {
@@ -233,7 +266,10 @@ mod tests {
         let (setup, mut outcome) = short_run("[a]\nrw=randread\nbs=4k\n");
         assert_eq!(burn_in(&setup, &outcome), "");
         let mut amplification = outcome.stats.amplification;
-        amplification.erases = 4_321;
+        amplification.not_steady = Some(NotSteady::OldData(Left {
+            superblocks: 12,
+            share: 0.0312,
+        }));
         let mut told = |ended| {
             outcome.burn_in = Some(BurnIn {
                 written: Written::default(),
@@ -241,6 +277,7 @@ mod tests {
                 requests: 1,
                 passes: 2,
                 power_cuts: 0,
+                erases: 4_321,
                 time: Ns::from_h(2),
                 amplification,
                 ended,
@@ -251,7 +288,8 @@ mod tests {
         for (ended, tail) in [
             (
                 BurnInEnd::Limit,
-                "NOT in a steady state at its limit (--burn-in-limit): what follows is of a transient",
+                "NOT in a steady state at its limit (--burn-in-limit): 12 superblocks hold what they held before, which 10 \
+                 drive writes would turn into 3.1 % of the garbage; what follows may be of a transient",
             ),
             (BurnInEnd::Interrupted, "then interrupted"),
             (

@@ -22,7 +22,7 @@ use firstread_core::params::Need;
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{CellMode, CommandId, DieId, FlashEvent, Lpn, Ns, SuperblockId};
 use firstread_firmware::Firmware;
-use firstread_firmware::ftl::{Busy, Inconsistency};
+use firstread_firmware::ftl::{Ahead, Busy, Inconsistency};
 use firstread_firmware::log::Record;
 use firstread_firmware::observe::{Counters, FdpLog, Future, Heat, SuperblockTable};
 use firstread_firmware::policy::read_levels::ReadLevels;
@@ -300,6 +300,10 @@ impl<P: Payload> Drive<P> {
     /// What the firmware knows of its superblocks: what they are used for, what they hold.
     pub fn blocks(&self) -> &SuperblockTable {
         self.firmware.blocks()
+    }
+    /// How far cleaning is ahead of the host.
+    pub(crate) fn cleaned_ahead(&self) -> Ahead {
+        self.firmware.cleaned_ahead()
     }
     /// Superblocks by cell mode, and what capacity they leave.
     pub fn modes(&self) -> ByMode {

@@ -180,7 +180,7 @@ impl<'h> Host<'h> {
                 }
                 if watch.is_behind(drive.counters()) {
                     let host_bytes = run.host_bytes(drive.counters());
-                    if watch.note(drive.counters(), host_bytes) {
+                    if watch.note(drive, host_bytes) {
                         run.stop();
                         break;
                     }

@@ -16,7 +16,8 @@
 //!
 //! 1. there are at least [`FEWEST`] segments,
 //! 2. the segments that count contain as many erases as the drive has superblocks, so that each superblock
-//!    has been a victim about once. Alternatively, the mean is within [`NEAR`] of the expected value. The
+//!    has been a victim about once, and what superblocks held at the start of the run has been turned over
+//!    (module `turnover`). Alternatively, the mean is within [`NEAR`] of the expected value. The
 //!    expectation comes from theory on a preconditioned drive, if less than [`NEAR`] of what was programmed
 //!    was moved for other reasons than cleaning; or from a burn-in that was steady,
 //! 3. write amplification and the share of every owner agree between the first and the second half of the
@@ -26,12 +27,14 @@
 //!    of segments and also their ranks, so one outlier does not blind it. If parts differ, the run may have
 //!    reached a steady state on its way. Then segments at its start are left out, at most half of them, as
 //!    many as minimize the standard error (the rule MSER), and the rest must agree,
-//! 4. the interval extends no further from the mean than [`WIDEST`] of the mean.
+//! 4. the interval extends no further from the mean than [`WIDEST`] of the mean; in a burn-in, than [`NARROW`].
 
 use firstread_firmware::observe::{OWNERS, Owner};
 
+use super::chance::{rank_sum, step_variance};
 use super::segments::{Segment, Segments};
 use super::student::{P95, P99, student};
+use super::turnover::Left;
 use super::variance::variance;
 
 pub use super::segments::{FEWEST, Written};
@@ -42,6 +45,23 @@ pub const NEAR: f64 = 0.1;
 pub const CLOSE: f64 = 0.01;
 /// Largest half-width of the interval of a steady state, relative to the mean.
 pub const WIDEST: f64 = 0.2;
+/// The same where a burn-in is to end: of the mean that it ends with, and of its distance from what theory expects.
+pub const NARROW: f64 = 0.01;
+
+/// What a run has to meet.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Demands {
+    /// Superblocks of the drive.
+    pub superblocks: u32,
+    /// What is left of what superblocks held at the start.
+    pub left: Left,
+    /// Write amplification expected.
+    pub expected: Expected,
+    /// Largest half-width of the interval, relative to the mean.
+    pub widest: f64,
+    /// Largest distance of the mean from its expected value, relative to that value.
+    pub near: f64,
+}
 
 /// Write amplification expected before the run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -72,10 +92,12 @@ pub struct Estimate {
 pub enum NotSteady {
     /// Too few superblocks were erased: the number erased, and the number needed.
     FewErases(u64, u64),
-    /// Write amplification is still changing.
-    Changes,
-    /// The moves for an owner are still changing.
-    Moves(Owner),
+    /// Superblocks hold what they held at the start.
+    OldData(Left),
+    /// Write amplification is still changing: parts of the run differ by so much, relative to the mean.
+    Changes(f64),
+    /// The moves for an owner are still changing: parts of the run differ by so much, relative to write amplification.
+    Moves(Owner, f64),
     /// The interval of write amplification is too wide.
     Wide,
 }
@@ -99,21 +121,21 @@ pub struct Amplification {
 }
 
 impl Amplification {
-    /// Result for `segments` on a drive with `superblocks` superblocks.
-    pub(crate) fn of(segments: &Segments, superblocks: u32, expected: Expected) -> Amplification {
+    /// Result for `segments`, of which so much is demanded.
+    pub(crate) fn of(segments: &Segments, demands: Demands) -> Amplification {
         let amplification = Amplification {
             estimate: estimate(segments.all()),
             erases_each: segments.erases_each(),
             erases: segments.erases(),
-            superblocks,
-            theory: expected.theory,
+            superblocks: demands.superblocks,
+            theory: demands.expected.theory,
             not_steady: None,
         };
         let left_out = amplification.estimate.map_or(0, |e| {
             (segments.all().len() - e.segments) as u64 * segments.erases_each()
         });
         Amplification {
-            not_steady: amplification.fault(amplification.erases - left_out, expected),
+            not_steady: amplification.fault(amplification.erases - left_out, demands),
             ..amplification
         }
     }
@@ -124,29 +146,40 @@ impl Amplification {
     }
 
     /// Why the run is not steady, given the number of erases in the segments that count.
-    fn fault(&self, erases: u64, expected: Expected) -> Option<NotSteady> {
+    fn fault(&self, erases: u64, demands: Demands) -> Option<NotSteady> {
         let least = FEWEST as u64 + 1;
         let all = u64::from(self.superblocks).max(least);
         let Some(estimate) = self.estimate else {
-            let needed = if expected == Expected::default() {
+            let needed = if demands.expected == Expected::default() {
                 all
             } else {
                 least
             };
             return Some(NotSteady::FewErases(self.erases, needed));
         };
-        if erases < all && !estimate.is_as(expected) {
-            return Some(NotSteady::FewErases(erases, all));
+        if !estimate.is_as(demands) {
+            if erases < all {
+                return Some(NotSteady::FewErases(erases, all));
+            }
+            if !demands.left.is_small() {
+                return Some(NotSteady::OldData(demands.left));
+            }
         }
-        let wide = estimate.interval.1 - estimate.mean > WIDEST * estimate.mean;
+        let wide = estimate.interval.1 - estimate.mean > demands.widest * estimate.mean;
         estimate.change.or(wide.then_some(NotSteady::Wide))
     }
 }
 
 impl Estimate {
+    /// Whether the mean is no further from `expected` than `near`, relative to it.
+    pub(crate) fn is_near(&self, expected: f64, near: f64) -> bool {
+        (self.mean / expected - 1.0).abs() <= near
+    }
+
     /// Whether the mean is close to the expected value.
-    fn is_as(&self, expected: Expected) -> bool {
-        let is_near = |of: f64| (self.mean / of - 1.0).abs() <= NEAR;
+    fn is_as(&self, demands: Demands) -> bool {
+        let expected = demands.expected;
+        let is_near = |of: f64| self.is_near(of, demands.near);
         let cleaning = self.shares[Owner::Gc as usize];
         let others = self.shares.iter().sum::<f64>() - cleaning;
         let by_theory = expected.theory.is_some_and(is_near) && others <= NEAR * self.mean;
@@ -170,18 +203,19 @@ fn estimate(all: &[Segment]) -> Option<Estimate> {
 
 /// The mean over `segments`.
 fn mean(segments: &[Segment]) -> Option<Estimate> {
-    let written = Values::new(segments, |s| s.written.flash_bytes);
+    let written = Values::new(segments, |s| s.flash);
     let mean = written.ratio(0..segments.len())?;
     let room = CLOSE * mean;
-    let changes = written.changes(room).then_some(NotSteady::Changes);
+    let changes = written.changes(room);
+    let changes = changes.map(|apart| NotSteady::Changes(apart / mean));
     let mut shares = [0.0; OWNERS];
     let mut moves = None;
     for (i, owner) in Owner::ALL.into_iter().enumerate() {
-        let moved = Values::new(segments, |s| s.moved_bytes[i]);
+        let moved = Values::new(segments, |s| s.moved[i]);
         shares[i] = moved.ratio(0..segments.len())?;
-        if moves.is_none() && moved.changes(room) {
-            moves = Some(NotSteady::Moves(owner));
-        }
+        let changes = || moved.changes(room);
+        let of_owner = |apart| NotSteady::Moves(owner, apart / mean);
+        moves = moves.or_else(|| changes().map(of_owner));
     }
     let spread = variance(&written.rests(mean), None);
     let half = student(P95, spread.degrees) * spread.of_sum.sqrt() / written.host_bytes();
@@ -200,88 +234,55 @@ struct Values<'a, F> {
     of: F,
 }
 
-impl<'a, F: Fn(&Segment) -> u64> Values<'a, F> {
+impl<'a, F: Fn(&Segment) -> f64> Values<'a, F> {
     fn new(segments: &'a [Segment], of: F) -> Values<'a, F> {
         Values { segments, of }
     }
 
     fn host_bytes(&self) -> f64 {
-        let host = self.segments.iter().map(|s| s.written.host_bytes);
-        host.sum::<u64>() as f64
+        self.segments.iter().map(|s| s.host).sum()
     }
 
     /// Bytes divided by host bytes, over the segments in `of`.
     fn ratio(&self, of: impl Iterator<Item = usize>) -> Option<f64> {
-        let (bytes, host) = of.fold((0, 0), |(bytes, host), i| {
+        let (bytes, host) = of.fold((0.0, 0.0), |(bytes, host), i| {
             let s = &self.segments[i];
-            (bytes + (self.of)(s), host + s.written.host_bytes)
+            (bytes + (self.of)(s), host + s.host)
         });
-        (host > 0).then(|| bytes as f64 / host as f64)
+        (host > 0.0).then(|| bytes / host)
     }
 
     /// Bytes of each segment beyond `mean` times its host bytes.
     fn rests(&self, mean: f64) -> Vec<f64> {
-        let rest = |s: &Segment| (self.of)(s) as f64 - mean * s.written.host_bytes as f64;
+        let rest = |s: &Segment| (self.of)(s) - mean * s.host;
         self.segments.iter().map(rest).collect()
     }
 
-    /// Whether the halves differ, or the middle half and the rest, by more than `room` and more than by
-    /// chance.
-    fn changes(&self, room: f64) -> bool {
+    /// By how much the second half differs from the first, or the middle half from the rest, if it is more than `room` and
+    /// more than by chance.
+    fn changes(&self, room: f64) -> Option<f64> {
         let n = self.segments.len();
-        let Some(mean) = self.ratio(0..n) else {
-            return false;
-        };
+        let mean = self.ratio(0..n)?;
         let rests = self.rests(mean);
         let differ = |first: &dyn Fn(usize) -> bool| {
             let (one, other): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| first(i));
             let ratio = |part: &[usize]| self.ratio(part.iter().copied()).unwrap_or(mean);
-            let apart = (ratio(&one) - ratio(&other)).abs();
+            let change = ratio(&one) - ratio(&other);
+            let apart = change.abs();
             let (a, b) = (one.len() as f64, other.len() as f64);
             let chance = (step_variance(&rests) * (1.0 / a + 1.0 / b)).sqrt() * n as f64;
             let by_sums = apart > student(P99, (n - 2) as f64) * chance / self.host_bytes();
-            apart > room && (by_sums || rank_sum(&rests, &one) > P99.normal)
+            let differ = apart > room && (by_sums || rank_sum(&rests, &one) > P99.normal);
+            differ.then_some(change)
         };
         let middle = n / 4..n - n / 4;
-        differ(&|i| i < n / 2) || differ(&|i| middle.contains(&i))
+        differ(&|i| i >= n / 2).or_else(|| differ(&|i| middle.contains(&i)))
     }
-}
-
-/// Variance of one of `values`, estimated from the steps between neighbours. Unlike deviations from the mean,
-/// steps reveal a drift.
-fn step_variance(values: &[f64]) -> f64 {
-    let steps = values.windows(2).map(|two| {
-        let step = two[1] - two[0];
-        step * step
-    });
-    steps.sum::<f64>() / (2 * (values.len() - 1)) as f64
-}
-
-/// Deviation of the rank sum of `part` among `values` from its expectation, in standard deviations
-/// (Wilcoxon's rank sum): one outlier does not hide a drift of the others.
-fn rank_sum(values: &[f64], part: &[usize]) -> f64 {
-    let n = values.len() as f64;
-    let rank = |value: f64| {
-        let (below, equal) = values.iter().fold((0.0, 0.0), |(below, equal), &v| {
-            (below + f64::from(v < value), equal + f64::from(v == value))
-        });
-        below + (equal + 1.0) / 2.0
-    };
-    let ranks: Vec<f64> = values.iter().map(|&value| rank(value)).collect();
-    let mean = (n + 1.0) / 2.0;
-    let squares: f64 = ranks.iter().map(|r| (r - mean) * (r - mean)).sum();
-    let a = part.len() as f64;
-    let sum: f64 = part.iter().map(|&i| ranks[i] - mean).sum();
-    let variance = squares * a * (n - a) / (n * (n - 1.0));
-    if variance == 0.0 {
-        return 0.0;
-    }
-    sum.abs() / variance.sqrt()
 }
 
 /// Standard error of the write amplification over `segments`, treated as independent.
 fn standard_error(segments: &[Segment]) -> Option<f64> {
-    let written = Values::new(segments, |s| s.written.flash_bytes);
+    let written = Values::new(segments, |s| s.flash);
     let mean = written.ratio(0..segments.len())?;
     let squares = written
         .rests(mean)
@@ -296,6 +297,7 @@ fn standard_error(segments: &[Segment]) -> Option<f64> {
 mod tests {
     use super::*;
     use firstread_core::Stream;
+    use firstread_firmware::ftl::Ahead;
     use firstread_firmware::observe::Counters;
 
     const SLOT: u32 = 4096;
@@ -334,13 +336,24 @@ mod tests {
             counters.erases += 1;
             moves(i, &mut counters.slots_moved_by);
             assert!(segments.is_behind(&counters));
-            segments.note(&counters, counters.host_bytes_written);
+            segments.note(&counters, counters.host_bytes_written, Ahead::default);
         }
         let expected = Expected {
             theory,
             ..Expected::default()
         };
-        Amplification::of(&segments, superblocks, expected)
+        Amplification::of(&segments, demands(superblocks, expected))
+    }
+
+    /// What is demanded of a run on a drive that was turned over.
+    fn demands(superblocks: u32, expected: Expected) -> Demands {
+        Demands {
+            superblocks,
+            left: Left::default(),
+            expected,
+            widest: WIDEST,
+            near: NEAR,
+        }
     }
 
     fn even(_: u64) -> (u64, f64) {
@@ -413,7 +426,10 @@ mod tests {
     #[test]
     fn formula_what_changes_or_scatters_is_not_steady() {
         let rising = run(400, 100, None, |i| (1000, 1.0 + i as f64 / 100.0));
-        assert_eq!(rising.not_steady, Some(NotSteady::Changes), "{rising:?}");
+        // Of what counts, from 3 to 5, the later half is 1 above the earlier one, at 4 on average.
+        let rises =
+            |fault| matches!(fault, Some(NotSteady::Changes(by)) if (by - 0.25).abs() < 0.02);
+        assert!(rises(rising.not_steady), "{rising:?}");
         let draws = Stream::new(1).named("wide");
         let wide = run(24, 10, None, |i| {
             (1000, if draws.at(i).below(2) == 0 { 1.0 } else { 9.0 })
@@ -463,7 +479,7 @@ mod tests {
         };
         let changing = of(|i| 5 * i);
         assert!(
-            matches!(changing.not_steady, Some(NotSteady::Moves(Owner::Gc))),
+            matches!(changing.not_steady, Some(NotSteady::Moves(Owner::Gc, by)) if by < 0.0),
             "{changing:?}"
         );
         let steady = of(|i| 500 + i % 7).steady().unwrap();
@@ -524,9 +540,9 @@ mod tests {
                 counters.slots_programmed += 3000;
                 counters.slots_moved_by[Owner::Wear as usize] += wear;
                 counters.erases += 1;
-                segments.note(&counters, counters.host_bytes_written);
+                segments.note(&counters, counters.host_bytes_written, Ahead::default);
             }
-            let found = Amplification::of(&segments, 64, expected);
+            let found = Amplification::of(&segments, demands(64, expected));
             assert_eq!(found.steady().is_some(), is_steady, "{wear}: {found:?}");
         }
     }
@@ -555,19 +571,5 @@ mod tests {
             );
             assert!(steady > 1840, "{erases} erases: {steady} of 2000");
         }
-    }
-
-    /// Wilcoxon's rank sum: ranks 1 and 2 of six are 4 below the mean, with a variance of 14/3; equal values share their
-    /// mean rank.
-    #[test]
-    fn formula_rank_sums_are_those_of_wilcoxon() {
-        let of = |values: &[f64], part: &[usize]| rank_sum(values, part);
-        let six = [3.0, 5.0, 7.0, 11.0, 13.0, 17.0];
-        for part in [[0, 1], [5, 4]] {
-            assert!((of(&six, &part) - 4.0 / (14.0f64 / 3.0).sqrt()).abs() < 1e-12);
-        }
-        assert_eq!(of(&six, &[0, 5]), 0.0);
-        assert!((of(&[2.0, 2.0, 3.0, 4.0], &[1]) - 1.0 / 1.125f64.sqrt()).abs() < 1e-12);
-        assert_eq!(of(&[2.0; 4], &[0, 1]), 0.0);
     }
 }

@@ -4,6 +4,7 @@ pub mod amplification;
 mod batches;
 mod behind;
 mod by_bucket;
+mod chance;
 mod counted;
 mod histogram;
 mod memory;
@@ -13,6 +14,7 @@ mod regions;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
+pub mod turnover;
 mod variance;
 
 pub use amplification::{Amplification, Written};

@@ -1,7 +1,8 @@
 //! A run cut at its erases of superblocks: what the host wrote, what flash was programmed with and what was moved for
 //! whom, in each segment.
 
-use firstread_firmware::observe::{Counters, OWNERS};
+use firstread_firmware::ftl::Ahead;
+use firstread_firmware::observe::{Counters, OWNERS, Owner};
 
 /// Fewest segments that an interval is made of.
 pub const FEWEST: usize = 20;
@@ -34,48 +35,53 @@ impl Written {
     }
 }
 
-/// What was written and moved in a segment, or until a time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// What was written and moved in a segment, or until a time, in bytes.
+///
+/// Cleaning goes on between the openings of the host's superblocks, pauses before them, and is ahead of the host by up to a victim
+/// more or less than on average. All that is counted as if it were used up: what the host could write, with what had to be moved for it.
+/// So a segment is of the victims that were chosen in it, whatever part of them was moved in the next one. Over a run the
+/// differences add up to that of its end from its start.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Segment {
-    pub written: Written,
-    /// Bytes moved, by whom ([`firstread_firmware::observe::Owner::ALL`]).
-    pub moved_bytes: [u64; OWNERS],
+    /// Written by the host.
+    pub host: f64,
+    /// Programmed to flash.
+    pub flash: f64,
+    /// Moved, by whom ([`Owner::ALL`]).
+    pub moved: [f64; OWNERS],
 }
 
 impl Segment {
-    fn of(counters: &Counters, host_bytes: u64, slot_bytes: u32) -> Segment {
+    fn of(counters: &Counters, host_bytes: u64, ahead: Ahead, slot_bytes: u32) -> Segment {
+        let bytes = |slots: f64| slots * f64::from(slot_bytes);
+        let (host, moves) = (bytes(ahead.host_slots as f64), bytes(ahead.moves as f64));
+        let mut moved = counters.slots_moved_by.map(|slots| bytes(slots as f64));
+        moved[Owner::Gc as usize] += moves;
         Segment {
-            written: Written {
-                host_bytes,
-                ..Written::of(counters, slot_bytes)
-            },
-            moved_bytes: counters.slots_moved_by.map(|n| n * u64::from(slot_bytes)),
+            host: host_bytes as f64 + host,
+            flash: bytes(counters.slots_programmed as f64) + host + moves,
+            moved,
         }
     }
 
     fn since(self, before: Segment) -> Segment {
-        let mut moved_bytes = self.moved_bytes;
-        let then = &before.moved_bytes;
-        moved_bytes.iter_mut().zip(then).for_each(|(n, b)| *n -= b);
+        let mut moved = self.moved;
+        let then = &before.moved;
+        moved.iter_mut().zip(then).for_each(|(n, b)| *n -= b);
         Segment {
-            written: Written {
-                host_bytes: self.written.host_bytes - before.written.host_bytes,
-                flash_bytes: self.written.flash_bytes - before.written.flash_bytes,
-            },
-            moved_bytes,
+            host: self.host - before.host,
+            flash: self.flash - before.flash,
+            moved,
         }
     }
 
     fn plus(self, more: Segment) -> Segment {
-        let mut moved_bytes = self.moved_bytes;
-        let other = &more.moved_bytes;
-        moved_bytes.iter_mut().zip(other).for_each(|(n, m)| *n += m);
+        let mut moved = self.moved;
+        moved.iter_mut().zip(&more.moved).for_each(|(n, m)| *n += m);
         Segment {
-            written: Written {
-                host_bytes: self.written.host_bytes + more.written.host_bytes,
-                flash_bytes: self.written.flash_bytes + more.written.flash_bytes,
-            },
-            moved_bytes,
+            host: self.host + more.host,
+            flash: self.flash + more.flash,
+            moved,
         }
     }
 }
@@ -114,18 +120,24 @@ impl Segments {
     }
 
     /// Superblocks have been erased. The host has written so many bytes, all in all: those that `counters` has, or, where the host
-    /// keeps a log, those of its applications.
+    /// keeps a log, those of its applications. `ahead` is asked how far cleaning is ahead of it.
     #[cold]
-    pub(crate) fn note(&mut self, counters: &Counters, host_bytes: u64) {
+    pub(crate) fn note(
+        &mut self,
+        counters: &Counters,
+        host_bytes: u64,
+        ahead: impl FnOnce() -> Ahead,
+    ) {
         self.erases = counters.erases;
-        let now = Segment::of(counters, host_bytes, self.slot_bytes);
-        let Some((began, erases)) = self.last else {
+        let until = self.last.map_or(0, |(_, erases)| erases + self.each);
+        if self.erases < until {
+            return;
+        }
+        let now = Segment::of(counters, host_bytes, ahead(), self.slot_bytes);
+        let Some((began, _)) = self.last else {
             self.last = Some((now, self.erases));
             return;
         };
-        if self.erases - erases < self.each {
-            return;
-        }
         self.all.push(now.since(began));
         self.last = Some((now, self.erases));
         if self.all.len() == MOST {

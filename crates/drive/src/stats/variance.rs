@@ -2,8 +2,10 @@
 
 use super::student::{P95, student};
 
-/// Number of lags at which correlation is taken to be real; it is weighted down with distance.
-const LAGS: usize = 2;
+/// Orders of autoregressions that are tried, for each decade of the number of batches.
+const ORDERS: f64 = 10.0;
+/// Least square of one minus the sum of an autoregression's coefficients.
+const LEAST_GAIN: f64 = 1e-3;
 /// Correlation that identifies a wave: at one wavelength it is at least this, and somewhere in between at
 /// most minus this.
 const CREST: f64 = 0.5;
@@ -45,28 +47,90 @@ pub(crate) fn variance(apart: &[f64], known: Option<f64>) -> Variance {
     }
     match wave(apart).or(known) {
         Some(length) => of_windows(apart, length),
-        None => of_neighbours(apart, squares),
+        None => of_process(apart, squares),
     }
 }
 
-/// Estimate from products of neighbours.
-fn of_neighbours(apart: &[f64], squares: f64) -> Variance {
+/// Estimate from an autoregression: the spectrum at frequency zero of the process that is fitted to the batches (Fishman, Principles
+/// of Discrete Event Simulation, 1978; Heidelberger and Welch, CACM 1981, compare it). Coefficients are Burg's (Maximum entropy spectral analysis,
+/// 1967), the order is Akaike's, corrected for few batches (Hurvich and Tsai, Biometrika 1989). Batches that make up for each other have a spectrum that falls towards zero, which no sum of a
+/// few lags shows: cleaning that pauses before an opening of a superblock and works after it.
+fn of_process(apart: &[f64], squares: f64) -> Variance {
     let n = apart.len() as f64;
-    let weight = |lag: usize| 1.0 - lag as f64 / (LAGS + 1) as f64;
-    let lagged: f64 = (1..=LAGS)
-        .map(|lag| 2.0 * weight(lag) * product(apart, lag))
-        .sum();
+    let fitted = autoregression(apart, squares / n);
+    let order = fitted.coefficients.len() as f64;
+    let gain = 1.0 - fitted.coefficients.iter().sum::<f64>();
+    let residual = fitted.residual * n / (n - order - 1.0).max(1.0);
     // Degrees of freedom of a sum of squares with the same variance. They are few if a few batches contain
     // all of the variance.
     let fourths: f64 = apart.iter().map(|d| d * d * d * d).sum();
     let spread = (fourths / (squares * squares) - 1.0 / n).max(2.0 / n);
-    let smoothed = 1.0 + 2.0 * (1..=LAGS).map(|lag| weight(lag) * weight(lag)).sum::<f64>();
+    let of_squares = 2.0 / spread - 1.0;
+    let of_order = match order > 0.0 {
+        true => (n - order - 1.0) / 2.0,
+        false => n - 1.0,
+    };
     let fours: Vec<f64> = apart.chunks(4).map(|four| four.iter().sum()).collect();
     Variance {
-        of_sum: (squares + lagged).max(0.3 * squares) * n / (n - 1.0),
-        degrees: ((2.0 / spread - 1.0) / smoothed).max(0.0),
+        of_sum: n * residual / (gain * gain).max(LEAST_GAIN),
+        degrees: of_squares.min(of_order).max(0.0),
         correlation: product(&fours, 1) / product(&fours, 0).max(f64::MIN_POSITIVE),
     }
+}
+
+/// An autoregression: `x[i] = Σ coefficients[k] x[i-1-k]` + a residual.
+struct Autoregression {
+    coefficients: Vec<f64>,
+    /// Mean square of the residuals.
+    residual: f64,
+}
+
+/// The autoregression of `values`, whose mean square is `square`.
+fn autoregression(values: &[f64], square: f64) -> Autoregression {
+    let n = values.len();
+    let most = (ORDERS * libm::log10(n as f64)) as usize;
+    let information = |residual: f64, order: usize| {
+        let (n, parameters) = (n as f64, order as f64 + 1.0);
+        n * libm::log(residual.max(f64::MIN_POSITIVE))
+            + 2.0 * parameters * n / (n - parameters - 1.0)
+    };
+    let (mut forward, mut backward) = (values.to_vec(), values.to_vec());
+    let (mut coefficients, mut residual) = (Vec::new(), square);
+    let mut best = Autoregression {
+        coefficients: Vec::new(),
+        residual,
+    };
+    let mut least = information(residual, 0);
+    for order in 1..=most.min(n.saturating_sub(4)) {
+        let both = || forward[order..].iter().zip(&backward[order - 1..n - 1]);
+        let products: f64 = both().map(|(f, b)| f * b).sum();
+        let squares: f64 = both().map(|(f, b)| f * f + b * b).sum();
+        if squares <= 0.0 {
+            break;
+        }
+        let reflection = 2.0 * products / squares;
+        for i in (order..n).rev() {
+            let (f, b) = (forward[i], backward[i - 1]);
+            (forward[i], backward[i]) = (f - reflection * b, b - reflection * f);
+        }
+        let before: Vec<f64> = coefficients;
+        coefficients = before
+            .iter()
+            .zip(before.iter().rev())
+            .map(|(a, b)| a - reflection * b)
+            .collect();
+        coefficients.push(reflection);
+        residual *= 1.0 - reflection * reflection;
+        let found = information(residual, order);
+        if found < least {
+            least = found;
+            best = Autoregression {
+                coefficients: coefficients.clone(),
+                residual,
+            };
+        }
+    }
+    best
 }
 
 /// Estimate from windows one wavelength long: each contains one whole wave, wherever it begins. Overlapping
@@ -202,8 +266,7 @@ mod tests {
                 );
                 let half = student(P95, v.degrees) * libm::sqrt(v.of_sum);
                 covered += u32::from(libm::fabs(sum) <= half);
-                wide +=
-                    libm::sqrt(v.of_sum / of_neighbours(&apart, product(&apart, 0)).of_sum) / 400.0;
+                wide += libm::sqrt(v.of_sum / product(&apart, 0)) / 400.0;
             }
             println!("waves of {wave} batches: {covered} of 400, {wide:.2} as wide");
             assert!(

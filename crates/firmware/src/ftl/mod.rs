@@ -20,7 +20,7 @@ pub use map::{
     JOURNAL_ENTRY_BYTES, MAP_ENTRY_BYTES, MOST_SLOTS, Map, Mapping, REGION_PAGES, SMALL_PAGES,
     SparseTable, VALUE_BITS, is_large,
 };
-pub use place::{MOST_STREAMS, RESERVE};
+pub use place::{Ahead, MOST_STREAMS, RESERVE};
 pub use recovery::{Recovering, Recovery};
 pub use relocate::Busy;
 

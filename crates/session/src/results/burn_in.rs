@@ -23,7 +23,7 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Option<Value> {
         "drive_writes": burn_in.drive_writes,
         "host_bytes": burn_in.written.host_bytes,
         "flash_bytes": burn_in.written.flash_bytes,
-        "superblocks_erased": burn_in.amplification.erases,
+        "superblocks_erased": burn_in.erases,
         "write_amplification": steady.map(|s| s.mean),
         "write_amplification_interval_95": steady.map(|s| [s.interval.0, s.interval.1]),
         "requests": burn_in.requests,

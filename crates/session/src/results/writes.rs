@@ -68,8 +68,9 @@ pub fn moved(outcome: &Outcome) -> Value {
 pub(super) const fn fault_key(fault: NotSteady) -> &'static str {
     match fault {
         NotSteady::FewErases(..) => "few_erases",
-        NotSteady::Changes => "changes",
-        NotSteady::Moves(_) => "moves_change",
+        NotSteady::OldData(_) => "old_data",
+        NotSteady::Changes(_) => "changes",
+        NotSteady::Moves(..) => "moves_change",
         NotSteady::Wide => "wide_interval",
     }
 }

@@ -19,6 +19,7 @@ mod fuzz;
 mod golden;
 mod heat;
 mod independent;
+mod intervals;
 mod jobs;
 mod map_cache;
 mod model;

@@ -76,6 +76,7 @@ pub(crate) use pool_state::{CleanedRound, PoolNeeds};
 pub(crate) use pools::Pools;
 use region_state::RegionState;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
+pub use reserve::Ahead;
 use rewrite::RewriteQueue;
 pub(crate) use space::DieErased;
 pub use space::RESERVE;

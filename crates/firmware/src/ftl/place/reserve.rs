@@ -76,10 +76,20 @@
 
 use firstread_core::{CellMode, SuperblockId, Wait};
 
+use super::buffer::WriteBuffer;
 use super::{Evacuation, Placement};
 use crate::observe::{ModeSet, Owner, RegionId, SuperblockInfo};
 use crate::policy::gc_victim::Outlook;
 use crate::shared::Shared;
+
+/// How far cleaning is ahead of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ahead {
+    /// Slots that can be written before another superblock has to be cleaned, once those that are being emptied are empty.
+    pub host_slots: i64,
+    /// Slots that are yet to be moved out of these.
+    pub moves: u64,
+}
 
 impl Placement {
     /// Slots available for future moves, once the superblocks being erased are free. Negative if a power cut or failed
@@ -309,6 +319,20 @@ impl Placement {
     /// of headroom and leaves one valid slot less to move.
     fn headroom_to_come(&self, shared: &Shared) -> i64 {
         self.headroom(shared) + self.gain(shared)
+    }
+
+    /// How far cleaning is ahead of the host. Moves do not change the first value, and a victim that is chosen raises it by what it
+    /// frees.
+    pub(crate) fn ahead(&self, shared: &Shared) -> Ahead {
+        let open: u32 = self.streams.iter().map(WriteBuffer::slots_left).sum();
+        let open = i64::from(open) - i64::from(self.left_for_moves());
+        let current = [&self.relocation.emptying, &self.relocation.destaging];
+        let to_move = current.into_iter().flatten();
+        let valid = to_move.map(|current| shared.blocks.info(current.block).valid_slots);
+        Ahead {
+            host_slots: self.headroom_to_come(shared) + open,
+            moves: valid.map(u64::from).sum(),
+        }
     }
 
     /// Slots that one power cut can tear.
