@@ -8,7 +8,6 @@ mod characterize;
 mod coverage;
 mod ecc_tables;
 mod fio_examples;
-mod nand_model;
 
 use std::process::ExitCode;
 
@@ -53,18 +52,6 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Measure the medium against what is published of such chips, and write docs/nand-model.md
-    Validate {
-        /// Write nothing; fail where the document is stale or a miss has no reason
-        #[arg(long)]
-        check: bool,
-        /// Measure the anchors alone, at a tenth of the samples; write nothing, fail where a miss has no reason
-        #[arg(long, conflicts_with = "check")]
-        quick: bool,
-        /// Only the sections and pictures whose name contains this
-        #[arg(long)]
-        only: Option<String>,
-    },
 }
 
 fn main() -> ExitCode {
@@ -74,10 +61,6 @@ fn main() -> ExitCode {
         Task::Coverage { runs, check, only } => coverage::run(runs, check, only.as_deref()),
         Task::EccTables { check } => ecc_tables::run(check),
         Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
-        Task::Validate {
-            quick: true, only, ..
-        } => nand_model::run_quick(only.as_deref()),
-        Task::Validate { check, only, .. } => nand_model::run(check, only.as_deref()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

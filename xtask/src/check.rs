@@ -42,7 +42,6 @@ const STEPS: &[Step] = &[
 const LONG: &[Step] = &[
     ("deny", deny_installed),
     ("ecc-tables", || measure("ecc-tables", &["--check"])),
-    ("validate", || measure("validate", &["--check"])),
     ("fio-examples", fio_jobs),
     ("fio-tools", fio_tools::run),
     ("package", package),

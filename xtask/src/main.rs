@@ -64,9 +64,6 @@ enum Task {
     /// Run every fio job file of a folder, and write docs/fio-examples.md
     #[command(disable_help_flag = true)]
     FioExamples(Measure),
-    /// Measure the medium against what is published of such chips, and write docs/nand-model.md
-    #[command(disable_help_flag = true)]
-    Validate(Measure),
 }
 
 /// A task of the package `measure`, which reads the arguments and has the help.
@@ -90,7 +87,6 @@ fn main() -> ExitCode {
         Task::Coverage(options) => measure("coverage", options),
         Task::EccTables(options) => measure("ecc-tables", options),
         Task::FioExamples(options) => measure("fio-examples", options),
-        Task::Validate(options) => measure("validate", options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

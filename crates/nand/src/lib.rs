@@ -16,7 +16,6 @@ pub mod ageing;
 pub mod cell;
 pub mod characterize;
 pub mod chip;
-pub mod die;
 mod failure;
 pub mod formula;
 pub mod gaussian;

@@ -3,7 +3,6 @@
 
 mod ageing;
 mod anchors;
-mod die;
 mod golden;
 mod joint;
 mod properties;

@@ -8,6 +8,7 @@ mod fio_json;
 mod life;
 mod lives;
 mod matrix;
+mod medium;
 mod own_study;
 mod published_rows;
 mod simulate;

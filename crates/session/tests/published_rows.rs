@@ -78,6 +78,10 @@ fn smoke_rows_of_studies_are_those_that_were_collected() {
     };
     let all = rows(&fs::read_to_string(path).unwrap());
     for (name, _) in STUDIES {
+        // Its rows are of many papers, collected in its own table.
+        if *name == "medium" {
+            continue;
+        }
         let own = of_study(name);
         let prefix = |id: &str| id.split('.').next().unwrap_or_default().to_owned();
         let of = prefix(&own[0][0]);

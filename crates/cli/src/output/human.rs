@@ -1,6 +1,7 @@
 //! The result of a run as people read it.
 
 use firstread_core::Ns;
+use firstread_drive::profile::drive::Cells;
 use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{Cause, DriveState, Precondition};
 use firstread_session::life::Class;
@@ -580,10 +581,11 @@ pub fn uncorrectable(losses: Losses) -> String {
     text
 }
 
-/// [`error_rate`] on the cells of `setup`; empty where they have no voltages and nothing was lost, which says nothing of a drive.
+/// [`error_rate`] on the cells of `setup`; empty where they never err, and where they are not modelled and nothing was lost,
+/// which says nothing of a drive.
 pub fn error_rate_of_cells(setup: &Setup, losses: Losses) -> String {
     match setup.other_cells() {
-        Some(_) if losses.reads.0 == 0 => String::new(),
+        Some(of) if of.cells == Cells::Ideal || losses.reads.0 == 0 => String::new(),
         _ => error_rate(losses),
     }
 }

@@ -412,7 +412,9 @@ fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
         let mut points = all.iter().flat_map(|id| of(id));
         points.any(|(id, at)| done.measured.values(id, at, metric.name).is_some())
     };
-    let of_cells = [Source::Margins, Source::Pairs].map(Metric::of).concat();
+    let of_cells = [Source::Margins, Source::Samples, Source::Pairs]
+        .map(Metric::of)
+        .concat();
     let of_cells: Vec<&Metric> = of_cells.into_iter().filter(has_any).collect();
     if of_cells.is_empty() {
         return Ok(None);

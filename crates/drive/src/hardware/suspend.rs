@@ -73,49 +73,53 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Library, load_drive};
-    use firstread_core::{Stream, SuperblockId};
-    use firstread_firmware::policy::AXES;
-    use firstread_nand::Medium;
-    use firstread_nand::die::DieState;
+    use firstread_core::Stream;
+    use firstread_nand::reference;
 
-    /// Agrees with the medium's own model of a die at any time.
+    /// However often a program is suspended, its array works as long as it does at once, and each resume adds its time: it
+    /// stops after the latency, after a resume not before its least progress, and not where it ends first.
     #[test]
-    fn model_stops_when_a_die_does() {
-        let profile = load_drive(&Library::new(), "dc-qlc-15t", &[], AXES).unwrap();
-        let mut medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
-        medium.set_temperature(Ns::ZERO, 25.0).unwrap();
-        let times = SuspendTimes::of(&profile.chip.timing);
+    fn formula_a_suspended_program_conserves_its_work() {
+        const PROGRAM: Ns = Ns(3_000_000);
+        let times = SuspendTimes::of(&reference::ct_a().timing);
+        let mut suspended = 0;
         for seed in 0..200 {
             let stream = Stream::new(seed);
-            let mut die = DieState::new(1);
-            let mut now = die
-                .erase(Ns::ZERO, SuperblockId(0), profile.mode, &medium)
-                .unwrap();
-            let until = die.program(now, SuperblockId(0), 0, &medium).unwrap();
+            let mut now = Ns(7_000);
             let mut work = Work {
                 started: now,
-                until,
+                until: now + PROGRAM,
                 resumed: false,
             };
-            for i in 0..profile.chip.timing.max_suspends as u64 {
+            // Time in which the array worked, and what resumes added to it.
+            let (mut worked, mut added) = (Ns::ZERO, Ns::ZERO);
+            for i in 0..32 {
                 now += Ns(stream.at(i).below(200_000));
                 if now >= work.until {
                     break;
                 }
-                let (free, left) = die.suspend(now, &medium).unwrap();
-                let stop = work.stop(now, times.program_ns, &times);
-                assert_eq!(stop.unwrap_or((work.until, Ns::ZERO)), (free, left));
-                if stop.is_none() {
+                let Some((free, left)) = work.stop(now, times.program_ns, &times) else {
+                    let least = match work.resumed {
+                        true => (work.started + Ns(times.min_progress_ns)).0,
+                        false => 0,
+                    };
+                    let ends = (now.0 + times.program_ns).max(least) >= work.until.0;
+                    assert!(ends, "seed {seed}: it could stop");
                     break;
-                }
+                };
+                let latest = free == now + Ns(times.program_ns)
+                    || work.resumed && free == work.started + Ns(times.min_progress_ns);
+                assert!(latest && free >= now + Ns(times.program_ns), "seed {seed}");
+                worked += free.since(work.started);
+                suspended += 1;
                 now = free + Ns(stream.at(i).at(1).below(300_000));
-                assert_eq!(
-                    die.resume(now, &medium).unwrap(),
-                    now + left + Ns(times.resume_ns)
-                );
                 work = Work::resume(now, left, &times);
+                added += Ns(times.resume_ns);
+                assert_eq!(work.until, now + left + Ns(times.resume_ns), "seed {seed}");
             }
+            worked += work.until.since(work.started);
+            assert_eq!(worked, PROGRAM + added, "seed {seed}");
         }
+        assert!(suspended > 1_000, "{suspended}");
     }
 }

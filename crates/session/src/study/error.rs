@@ -23,7 +23,9 @@ pub enum StudyError {
     },
     /// A metric of something else than the points are.
     #[error(
-        "`{metric}` is a metric of {of}, and the points here are {points}: see `firstread list metrics`"
+        "`{metric}` is a metric of {of}, and the points here are {points}, whose nearest metrics are `{}` \
+         (`firstread list metrics`)",
+        nearest.join("`, `")
     )]
     OtherSource {
         metric: String,
@@ -31,6 +33,8 @@ pub enum StudyError {
         of: &'static str,
         /// What the points are.
         points: &'static str,
+        /// The metrics of such points whose names are most like it.
+        nearest: Vec<&'static str>,
     },
     /// A name that two have.
     #[error("{what} `{id}` is there twice")]
@@ -195,6 +199,11 @@ pub enum StudyError {
     /// A number of a life that is none.
     #[error("`life.drive_writes_a_day` is above 0 and at most 10000")]
     DriveWritesADay,
+    /// Cells of no kind, or of both.
+    #[error(
+        "give `cells` as `chips` with `wordlines`, or as `sample` (with a `limit` between 0 and 0.5)"
+    )]
+    ChipsOrSample,
     /// Cells have no workload.
     #[error("`cells` have no `workload` for `quick`")]
     QuickWorkload,

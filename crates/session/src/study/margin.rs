@@ -5,12 +5,15 @@ use firstread_drive::tables;
 use firstread_ecc::Code;
 use firstread_nand::SenseError;
 use firstread_nand::sensing::{Bench, EndsWith, SensingRule};
+use serde_json::{Map, Value};
 
 use super::dimension::Dimension;
 use super::error::StudyError;
 use super::metric::{self, Margin};
 use super::plan::{self, Coordinates};
 use super::points::Points;
+use super::sample::Sample;
+use super::sample::pages::LIMIT;
 use super::spec::{Cells, Experiment, Study};
 use crate::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::error::Error;
@@ -24,6 +27,7 @@ pub struct Population<'a> {
     cells: Cells,
     at: Vec<Coordinates>,
     seed: u64,
+    quick: bool,
 }
 
 /// The populations whose cells `study` measures; `only` of these experiments, or of all where it is empty.
@@ -40,6 +44,10 @@ pub fn populations<'a>(study: &'a Study, only: &[String], quick: bool) -> Vec<Po
         for seed in 1..=experiment.repetitions.of(quick) {
             for at in Coordinates::all(experiment, quick) {
                 let alike = |job: &&mut Population<'_>| {
+                    // A sample has nothing that its conditions could share.
+                    if cells.sample.is_some() {
+                        return false;
+                    }
                     let same = |d| job.at.iter().all(|other| other.get(d) == at.get(d));
                     job.seed == seed && same(Dimension::Variant) && same(Dimension::Temperature)
                 };
@@ -50,6 +58,7 @@ pub fn populations<'a>(study: &'a Study, only: &[String], quick: bool) -> Vec<Po
                         cells,
                         at: vec![at],
                         seed,
+                        quick,
                     }),
                 }
             }
@@ -71,21 +80,20 @@ pub fn measure(
     done: &(dyn Fn() + Sync),
 ) -> Result<(), Error> {
     let measured = parallel::each(populations, threads, |job| {
-        let margins = one(study, job);
+        let metrics = one(study, job);
         done();
-        margins.map_err(|error| error.of(format!("experiment `{}`", job.experiment.id)))
+        metrics.map_err(|error| error.of(format!("experiment `{}`", job.experiment.id)))
     })?;
-    for (job, margins) in populations.iter().zip(measured) {
-        for (at, margin) in job.at.iter().zip(margins) {
-            let metrics = metric::of_margin(&margin);
+    for (job, all) in populations.iter().zip(measured) {
+        for (at, metrics) in job.at.iter().zip(all) {
             points.add(&job.experiment.id, at.clone(), metrics);
         }
     }
     Ok(())
 }
 
-/// The population of `job` in each of its conditions.
-fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
+/// The metrics of `job` in each of its conditions.
+fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Map<String, Value>>, Error> {
     let Some(any) = job.at.first() else {
         return Ok(Vec::new());
     };
@@ -98,6 +106,23 @@ fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
     if !cells.have_voltages() {
         return Err(StudyError::NoVoltages(name.to_owned(), cells.name()).into());
     }
+    let celsius = parse_celsius(any.get(Dimension::Temperature))?;
+    let state = |at: &Coordinates| {
+        let age = single(parse_age, at.get(Dimension::Age))?;
+        let wear = single(parse_pe_cycles, at.get(Dimension::PeCycles))?;
+        Ok::<_, Error>((wear, age))
+    };
+    if let Some(n) = job.cells.sample {
+        let wanted = study.metrics_of(job.experiment);
+        let n = u32::try_from(n.of(job.quick)).unwrap_or(u32::MAX);
+        let limit = job.cells.limit.unwrap_or(LIMIT);
+        let sampled = |at: &Coordinates| {
+            let (wear, age) = state(at)?;
+            let condition = (wear, age, celsius);
+            Sample::new(profile.clone(), condition, job.seed, n, limit).metrics(&wanted)
+        };
+        return job.at.iter().map(sampled).collect();
+    }
     let code = Code::named(&profile.ecc.code)?;
     let code = tables::strength(&code);
     let rule = SensingRule {
@@ -105,12 +130,10 @@ fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
         wordlines: job.cells.wordlines,
         ..SensingRule::DEFAULT
     };
-    let celsius = parse_celsius(any.get(Dimension::Temperature))?;
     let bench = Bench::new(&profile.chip, profile.mode, celsius, code, &rule, job.seed)?
         .ok_or_else(|| StudyError::NoMode(profile.mode.name()))?;
     let condition = |at: &Coordinates| {
-        let age = single(parse_age, at.get(Dimension::Age))?;
-        let wear = single(parse_pe_cycles, at.get(Dimension::PeCycles))?;
+        let (wear, age) = state(at)?;
         let margin = || -> Result<Margin, SenseError> {
             let population = bench.aged(wear, age)?;
             let safe = population.safe(EndsWith::Best)?;
@@ -126,7 +149,7 @@ fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
                 goes_on: population.goes_on(safe)?,
             })
         };
-        Ok(margin()?)
+        Ok(metric::of_margin(&margin()?))
     };
     job.at.iter().map(condition).collect()
 }
@@ -134,7 +157,6 @@ fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
 #[cfg(test)]
 mod tests {
     use firstread_core::sensing::{AGES_H, SensingTable, TEMPERATURES_C, WEARS_PE};
-    use serde_json::Value;
 
     use super::super::STUDIES;
     use super::*;

@@ -12,6 +12,9 @@ use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
 
 use super::error::StudyError;
+use super::number::metrics;
+pub use super::number::{Measure, Metric};
+use super::sample::SAMPLES;
 use crate::finished::Finished;
 use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
@@ -60,24 +63,10 @@ pub enum Source {
     Lives,
     /// The cells of a population of chips.
     Margins,
+    /// A sample of the cells of a drive.
+    Samples,
     /// The best levels of a drive's valleys.
     Pairs,
-}
-
-/// A number that a point has.
-#[derive(Debug)]
-pub struct Metric {
-    /// Its name in a study: `p99.9_us`.
-    pub name: &'static str,
-    /// Label on an axis, with the unit.
-    pub label: &'static str,
-}
-
-/// A metric, and how it is found.
-#[derive(Debug)]
-pub struct Measure<F: 'static> {
-    pub metric: Metric,
-    of: F,
 }
 
 /// Of a run of a drive.
@@ -96,15 +85,6 @@ fn percentile(outcome: &Outcome, percent: f64) -> Option<f64> {
 
 fn per_second(outcome: &Outcome, n: f64) -> f64 {
     n * 1e9 / outcome.stats.all.runtime_ns.max(1) as f64
-}
-
-macro_rules! metrics {
-    ($(#[$doc:meta])* $table:ident of $of_type:ty: $($name:literal, $label:literal, $of:expr;)*) => {
-        $(#[$doc])*
-        pub static $table: &[Measure<$of_type>] = &[
-            $(Measure { metric: Metric { name: $name, label: $label }, of: $of }),*
-        ];
-    };
 }
 
 metrics! {
@@ -581,6 +561,7 @@ impl Metric {
             Source::Runs => RUNS.iter().map(|m| &m.metric).collect(),
             Source::Lives => LIVES.iter().map(|m| &m.metric).collect(),
             Source::Margins => MARGINS.iter().map(|m| &m.metric).collect(),
+            Source::Samples => SAMPLES.iter().map(|m| &m.metric).collect(),
             Source::Pairs => PAIRS.iter().map(|m| &m.metric).collect(),
         }
     }
@@ -599,14 +580,32 @@ impl Metric {
                     metric: name.to_owned(),
                     of: other.name(),
                     points: source.name(),
+                    nearest: nearest(name, all.iter().map(|m| m.name)),
                 },
                 None => StudyError::no_such("metric", name, all.iter().map(|m| m.name)),
             })
     }
 }
 
+/// The three names of `known` that are most like `name`, the first the nearest.
+fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut known: Vec<&str> = known.collect();
+    let next = |_| {
+        let found = firstread_workload::nearest(name, known.iter().copied())?;
+        known.retain(|k| *k != found);
+        Some(found)
+    };
+    (0..3).map_while(next).collect()
+}
+
 impl Source {
-    pub const ALL: [Source; 4] = [Source::Runs, Source::Lives, Source::Margins, Source::Pairs];
+    pub const ALL: [Source; 5] = [
+        Source::Runs,
+        Source::Lives,
+        Source::Margins,
+        Source::Samples,
+        Source::Pairs,
+    ];
 
     /// As lists of metrics have it.
     pub fn name(self) -> &'static str {
@@ -614,6 +613,7 @@ impl Source {
             Source::Runs => "runs",
             Source::Lives => "lives",
             Source::Margins => "cells",
+            Source::Samples => "samples of cells",
             Source::Pairs => "correlations",
         }
     }

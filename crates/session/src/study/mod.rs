@@ -3,7 +3,7 @@
 //! - [`spec`]: a study as it is written, [`claim`]: a claim of it. `read` refuses those that mean nothing.
 //!   `forgiving`: values that may be written in several ways. [`dimension`]: what its points differ in. [`plan`]: the simulations it comes to, which a
 //!   [`Matrix`](crate::Matrix) runs.
-//! - [`correlation`], [`margin`]: what the cells alone tell. [`fact`]: what needs no run.
+//! - [`correlation`], [`margin`], [`sample`]: what the cells alone tell. [`fact`]: what needs no run.
 //! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives.
 //! - [`sources`]: what profiles say of published rows. [`switch`], [`switches`]: choices that could be others.
 //! - [`tension`]: which rows hold together on one chip, drawn from the ranges of its open numbers.
@@ -18,10 +18,12 @@ mod forgiving;
 pub mod margin;
 pub mod measure;
 pub mod metric;
+mod number;
 pub mod plan;
 pub mod points;
 mod read;
 pub mod reduction;
+pub mod sample;
 pub mod sources;
 pub mod spec;
 pub mod switch;
@@ -50,7 +52,7 @@ macro_rules! studies {
     };
 }
 
-studies!["ct-qlc", "pr2-ar2", "raro", "dwr", "ibm"];
+studies!["ct-qlc", "pr2-ar2", "raro", "dwr", "ibm", "medium"];
 
 /// A study of one's own to begin with: commented, and runs as it is.
 pub const NEW: &str = include_str!("new.toml");

@@ -15,6 +15,7 @@ use super::error::StudyError;
 pub use super::forgiving::Scale;
 use super::forgiving::{parsed, values};
 use super::metric::{Metric, Source};
+use super::sample::pages::LIMIT;
 use super::switch::Switch;
 use crate::error::Error;
 use crate::input::Example;
@@ -293,14 +294,38 @@ impl LifeTerms {
     }
 }
 
-/// A population of chips, of which cells are measured.
+/// Cells that are measured: a population of chips, or a sample of a drive's.
 #[derive(Deserialize, Clone, Copy, Debug)]
-#[serde(deny_unknown_fields, expecting = "a table with chips and wordlines")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with chips and wordlines, or with sample"
+)]
 pub struct Cells {
     /// Chips of the population.
+    #[serde(default)]
     pub chips: u16,
     /// Of a block of each chip, spread over it.
+    #[serde(default)]
     pub wordlines: u16,
+    /// Pages, reads, draws or wordlines of the drive, as the metric takes them.
+    pub sample: Option<Scale>,
+    /// Raw bit error rate above which a page of the sample counts as failed; 72/8192 where it is not given.
+    pub limit: Option<f64>,
+}
+
+impl Cells {
+    fn check(&self) -> Result<(), StudyError> {
+        let of_chips = self.chips > 0 || self.wordlines > 0;
+        let limit = self.limit.unwrap_or(LIMIT);
+        match self.sample {
+            Some(_) if of_chips => Err(StudyError::ChipsOrSample),
+            Some(_) if !(limit > 0.0 && limit < 0.5) => Err(StudyError::ChipsOrSample),
+            Some(n) if n.full == 0 || n.quick == 0 => Err(StudyError::NothingToMeasure),
+            None if self.limit.is_some() => Err(StudyError::ChipsOrSample),
+            None if self.chips == 0 || self.wordlines == 0 => Err(StudyError::NothingToMeasure),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn a_day() -> Vec<String> {
@@ -451,6 +476,7 @@ impl Experiment {
     /// Where its numbers come from.
     pub fn source(&self) -> Source {
         match (self.cells, &self.life) {
+            (Some(cells), _) if cells.sample.is_some() => Source::Samples,
             (Some(_), _) => Source::Margins,
             (None, Some(_)) => Source::Lives,
             (None, None) => Source::Runs,
@@ -512,6 +538,7 @@ impl Experiment {
                 Source::Runs => &["mean_us", "p99_us"],
                 Source::Lives => &["tbw_tb", "end_pe_mean"],
                 Source::Margins | Source::Pairs => &["rare_codeword_bits"],
+                Source::Samples => &["default_fail_percent"],
             };
             self.figure.y = y.iter().map(|name| (*name).to_owned()).collect();
         }
@@ -743,9 +770,7 @@ impl Study {
                 }
             }
             (Some(cells), true, None, None) => {
-                if cells.chips == 0 || cells.wordlines == 0 {
-                    return Err(StudyError::NothingToMeasure);
-                }
+                cells.check()?;
                 if e.quick.contains_key(&Dimension::Workload) {
                     return Err(StudyError::QuickWorkload);
                 }
@@ -761,6 +786,24 @@ impl Study {
             }
             _ => Err(StudyError::RunsOrCells),
         }
+    }
+
+    /// Metrics that figure or claims take from the points of `experiment`.
+    pub(super) fn metrics_of<'a>(&'a self, experiment: &'a Experiment) -> Vec<&'a str> {
+        let figure = &experiment.figure;
+        let drawn = figure.y.iter().chain(&figure.line).chain(&figure.along);
+        let claims = self.claims.iter().flat_map(|claim| {
+            let open = claim
+                .open
+                .as_ref()
+                .and_then(|open| open.experiment.as_ref());
+            let is_of = move |from: &&FromPoints| {
+                [Some(&from.experiment), open].contains(&Some(&experiment.id))
+            };
+            claim.all_points().filter(is_of)
+        });
+        let claimed = claims.flat_map(FromPoints::metrics);
+        drawn.chain(claimed).map(String::as_str).collect()
     }
 
     /// Where the numbers of a claim come from.

@@ -352,7 +352,7 @@ fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Know
         Some(Source::Runs) if is_percentile(metric) => {
             "too few requests for this percentile in this form of the study"
         }
-        Some(Source::Margins | Source::Pairs) => {
+        Some(Source::Margins | Source::Samples | Source::Pairs) => {
             "the cells measured in this form of the study do not give this number"
         }
         _ => "the runs of this form of the study do not give this number",

@@ -9,7 +9,6 @@ use firstread_drive::port_log::{PortCall, PortCallKind};
 use firstread_drive::profile::{Library, Override, load_drive};
 use firstread_drive::{DriveState, RunStats};
 use firstread_firmware::policy::AXES;
-use firstread_nand::die::{DieState, ReadCommand};
 use firstread_testkit::{aged, digest_of, drive, profile, try_run};
 use insta::assert_snapshot;
 
@@ -393,15 +392,16 @@ fn formula_pipelined_step_takes_the_longer_part() {
     }
 }
 
-/// The hardware does what a die allows, when it allows it.
+/// Cache reads by the chip's times: a page moves to the cache register once it is sensed and the register free, and the next
+/// sense begins then.
 #[test]
-fn model_cache_reads_are_those_of_a_die() {
+fn formula_cache_reads_have_the_times_of_the_chip() {
     let mut scenario = scenario(PIPELINED, age_h(5));
     let port_calls = read(&mut scenario, 1, 5);
     let (t, drive) = (times(&scenario), &scenario.drive);
     let (medium, profile) = (drive.medium(), drive.profile());
-    let mut die = DieState::new(profile.geometry.blocks_per_plane);
-    let (mut sensed, mut moved) = (Ns::ZERO, Ns::ZERO);
+    let cache_busy = Ns(profile.chip.timing.cache_busy_ns);
+    let (mut sensed, mut moved, mut out) = (Ns::ZERO, Ns::ZERO, Ns::ZERO);
     let mut ahead = None;
     let mut checked = 0;
     let mut set = Levels::DEFAULT;
@@ -417,8 +417,6 @@ fn model_cache_reads_are_those_of_a_die() {
                 after,
                 kind:
                     FlashKind::Read {
-                        block,
-                        wordline,
                         page,
                         mode,
                         timing,
@@ -427,50 +425,43 @@ fn model_cache_reads_are_those_of_a_die() {
                     },
                 ..
             }) => {
-                let command = ReadCommand {
-                    block,
-                    wordline,
-                    page,
-                    mode,
-                    timing,
-                };
-                die.preset(block, profile.mode, wordline + 1).unwrap();
+                let sense = medium.read_ns(profile.mode, page, mode, timing);
+                let sense = Ns(sense.unwrap());
                 let changes = setting(levels);
                 if after.is_some() {
-                    ahead = Some((command, changes));
+                    ahead = Some((sense, changes));
                 } else {
                     moved = Ns::MAX;
                     let at = at + changes + Ns(t.command);
-                    sensed = die.read(at, &command, medium).unwrap();
+                    sensed = at + sense;
                 }
                 // The first of a row of cache reads goes on as soon as it is sensed.
                 if after.is_some() && moved == Ns::MAX {
                     let at = sensed + changes + Ns(t.command);
-                    (moved, sensed) = die.cache_read(at, &command, medium).unwrap();
+                    moved = at + cache_busy;
+                    sensed = moved + sense;
                 }
             }
             PortCallKind::Issued(FlashOp {
                 kind: FlashKind::Output { .. },
                 ..
             }) => {
-                let (command, changes) = ahead.unwrap();
+                let (sense, changes) = ahead.unwrap();
                 let at = sensed.max(at) + changes + Ns(t.command);
-                (moved, sensed) = die.cache_read(at, &command, medium).unwrap();
+                assert!(at >= out, "the register is free");
+                moved = at + cache_busy;
+                sensed = moved + sense;
             }
             PortCallKind::Issued(FlashOp {
                 kind: FlashKind::Cancel { .. },
                 ..
-            }) => {
-                let free = die.reset_read(at, medium);
-                assert_eq!(free, sensed.min(at + Ns(profile.chip.timing.reset_ns)));
-            }
+            }) => {}
             PortCallKind::Event(FlashEvent::Decoded { .. }) => {
                 let op = reads(&port_calls)[checked].1;
                 // The first read is alone: no page has moved.
                 if checked > 0 {
                     let codewords = wanted_of(&port_calls, checked, wanted(&op));
-                    let out = moved + Ns(profile.channel.transfer_ns(codewords * 1152));
-                    die.data_out(out);
+                    out = moved + Ns(profile.channel.transfer_ns(codewords * 1152));
                     assert_eq!(at, out + Ns(t.decode), "step {checked}");
                 }
                 checked += 1;

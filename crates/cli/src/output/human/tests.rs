@@ -232,6 +232,36 @@ fn formula_lost_requests_and_their_rate() {
     assert_eq!(sum.read_bytes, 375_000_000_000_000);
 }
 
+/// Ideal cells have no rate of bit errors, whatever a failed die or block has lost; other cells without voltages have one
+/// where something was lost.
+#[test]
+fn formula_ideal_cells_have_no_bit_error_rate() {
+    let of = |drive: &str, cells: &str, lost| {
+        let job = "[j]\nrw=randread\nbs=4k\n".to_owned();
+        let set = firstread_drive::profile::Override::parse(&format!("cells={cells}")).unwrap();
+        let simulation = Simulation {
+            drive: drive.into(),
+            set: vec![set],
+            ..Simulation::of(Input::job_file("j", job).unwrap())
+        };
+        let losses = Losses {
+            reads: (lost, 4_000),
+            read_bytes: 1 << 30,
+            ..Losses::default()
+        };
+        let text = error_rate_of_cells(&simulation.setup().unwrap(), losses);
+        !text.is_empty()
+    };
+    for (drive, cells, expected) in [
+        ("bench-4g", "ideal", [false, false]),
+        ("dwr-256g", "stages", [false, true]),
+        ("dwr-256g", "modelled", [true, true]),
+    ] {
+        let says = [0, 2].map(|lost| of(drive, cells, lost));
+        assert_eq!(says, expected, "{drive}, {cells}");
+    }
+}
+
 #[test]
 fn golden_run_times() {
     let of = |value: Value| wall(value.as_object().unwrap());
