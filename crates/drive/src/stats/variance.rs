@@ -4,6 +4,8 @@ use super::student::{P95, student};
 
 /// Orders of autoregressions that are tried, for each decade of the number of batches.
 const ORDERS: f64 = 10.0;
+/// Fewest values for each lag of an autoregression: with fewer, chance finds lags that are not there.
+const VALUES_A_LAG: usize = 8;
 /// Least square of one minus the sum of an autoregression's coefficients.
 const LEAST_GAIN: f64 = 1e-3;
 /// Correlation that identifies a wave: at one wavelength it is at least this, and somewhere in between at
@@ -101,7 +103,7 @@ fn autoregression(values: &[f64], square: f64) -> Autoregression {
         residual,
     };
     let mut least = information(residual, 0);
-    for order in 1..=most.min(n.saturating_sub(4)) {
+    for order in 1..=most.min(n / VALUES_A_LAG) {
         let both = || forward[order..].iter().zip(&backward[order - 1..n - 1]);
         let products: f64 = both().map(|(f, b)| f * b).sum();
         let squares: f64 = both().map(|(f, b)| f * f + b * b).sum();
