@@ -125,8 +125,17 @@ fn nominal_projection_of(
 
 /// The noise of a point (mV) with which the least pair is at `R²` 0.8, by bisection up to 5 mV. None where it is beyond.
 pub fn noise_at_limit(sample: &Sample) -> Result<Option<f64>, Error> {
-    let holds = |mv| Ok::<_, Error>(nominal_projection(sample, mv)?.map(|r| r >= 0.8));
-    let (mut low, mut high) = (0.0, 5.0);
+    at_limit(5.0, |mv| nominal_projection(sample, mv))
+}
+
+/// The value up to `most` from which on the `R²` that `projection` has of it is below 0.8, by bisection. None where it is not below at `most`, or
+/// is below at 0.
+fn at_limit(
+    most: f64,
+    projection: impl Fn(f64) -> Result<Option<f64>, Error>,
+) -> Result<Option<f64>, Error> {
+    let holds = |value| Ok::<_, Error>(projection(value)?.map(|r| r >= 0.8));
+    let (mut low, mut high) = (0.0, most);
     if holds(low)? != Some(true) || holds(high)? != Some(false) {
         return Ok(None);
     }
@@ -173,25 +182,14 @@ fn projection_of(sample: &Sample, medium: &Medium) -> Result<Option<f64>, Error>
 /// The spread of each state's rate (%) with which the least pair of blocks is at `R²` 0.8, by bisection up to 30 %. None
 /// where it is beyond.
 pub fn spread_at_limit(sample: &Sample) -> Result<Option<f64>, Error> {
-    let holds = |rate: f64| {
+    let of_rate = |rate: f64| {
         let mut chip = sample.profile.chip.clone();
         chip.variation.state_rate = rate;
         let mut medium = Medium::new(chip, sample.profile.geometry, sample.seed)?;
         medium.set_temperature(Ns::ZERO, sample.celsius)?;
-        Ok::<_, Error>(projection_of(sample, &medium)?.map(|r| r >= 0.8))
+        projection_of(sample, &medium)
     };
-    let (mut low, mut high) = (0.0, 0.3);
-    if holds(low)? != Some(true) || holds(high)? != Some(false) {
-        return Ok(None);
-    }
-    for _ in 0..8 {
-        let middle = 0.5 * (low + high);
-        match holds(middle)? == Some(true) {
-            true => low = middle,
-            false => high = middle,
-        }
-    }
-    Ok(Some(100.0 * high))
+    Ok(at_limit(0.3, of_rate)?.map(|rate| 100.0 * rate))
 }
 
 /// Reads at which `rber(reads)` reaches `limit`, by bisection over their logarithm.
