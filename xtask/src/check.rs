@@ -29,13 +29,13 @@ const STEPS: &[Step] = &[
             "warnings",
         ])
     }),
-    ("tests", tests),
     ("no_std", no_std),
-    ("wasm", wasm),
     ("doc", || {
         let mut doc = command("cargo", &["doc", "--workspace", "--no-deps", "--quiet"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     }),
+    ("wasm", wasm),
+    ("tests", tests),
 ];
 
 /// In order of cost.

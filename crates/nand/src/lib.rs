@@ -2,7 +2,7 @@
 //!
 //! [`Medium`] computes all cells of a drive arithmetically: threshold voltages by state, the ageing laws
 //! ([`ageing`]), variation by address ([`place`]), and persistent randomness ([`persistent`]), so that
-//! reading twice at the same levels fails twice. [`die`] is the state of one die and its legal commands.
+//! reading twice at the same levels fails twice.
 //! [`characterize`] makes the firmware's voltage tables. [`formula`] has drives whose cells have no voltages. [`monte_carlo`] draws every cell of a wordline;
 //! [`Medium`] is tested against it. [`chip`] is the input: one chip in plain numbers. [`profile`] gives each number its
 //! key, unit and range.
