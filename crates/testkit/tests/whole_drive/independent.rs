@@ -18,6 +18,11 @@ const SLOTS: usize = 512;
 const HEADROOM: usize = 3;
 /// Host writes after which the moves that are due are reckoned anew.
 const RECKONED_EVERY: usize = 8;
+/// Slots that the host has left in its superblock when the moves for the next one end, as in the drive.
+const AHEAD: usize = SLOTS / 8;
+/// Host writes for which a full superblock is no victim, because its last wordlines are still to be programmed: the drive has three
+/// wordlines of four slots in its buffer.
+const UNPROGRAMMED: usize = 16;
 /// Writes before and during the measurement, as multiples of the capacity.
 const SETTLES: usize = 4;
 const MEASURED: usize = 2;
@@ -113,6 +118,8 @@ struct Log {
     valid: Vec<usize>,
     /// Number of the opening of each superblock that is full.
     full: Vec<Option<u64>>,
+    /// Writes of the host before each was full.
+    filled_at: Vec<usize>,
     free: Vec<usize>,
     /// Open superblocks of the host and of moves, and slots written to them.
     open: [(usize, usize); 2],
@@ -136,6 +143,7 @@ impl Log {
             page_of: vec![NONE; BLOCKS * SLOTS],
             valid: vec![0; BLOCKS],
             full: vec![None; BLOCKS],
+            filled_at: vec![0; BLOCKS],
             free: (0..BLOCKS).rev().collect(),
             open: [(NONE, SLOTS); 2],
             opened: 0,
@@ -169,6 +177,7 @@ impl Log {
         self.open[stream].1 += 1;
         if filled + 1 == SLOTS {
             self.full[block] = Some(self.opened_as[stream]);
+            self.filled_at[block] = self.written;
         }
     }
     /// Headroom that is missing before the host may open a superblock, once the current victim is emptied.
@@ -194,7 +203,7 @@ impl Log {
                 }
             }
         }
-        moves as f64 / (SLOTS - self.open[0].1).max(1) as f64
+        moves as f64 / (SLOTS - self.open[0].1).saturating_sub(AHEAD).max(1) as f64
     }
     /// A write of the host, after the moves that are due. Before it opens a superblock, victims are emptied until there is headroom.
     fn write(&mut self, page: usize) {
@@ -238,10 +247,14 @@ impl Log {
         true
     }
     fn victim(&mut self) -> usize {
-        let full: Vec<usize> = (0..BLOCKS).filter(|b| self.full[*b].is_some()).collect();
+        let is_programmed = |b: &usize| self.filled_at[*b] + UNPROGRAMMED <= self.written;
+        let full = (0..BLOCKS).filter(|b| self.full[*b].is_some() && is_programmed(b));
+        let full: Vec<usize> = full.collect();
         let any = self.draws.below(full.len());
         let oldest = full.iter().min_by_key(|b| self.full[**b]);
-        let emptiest = full.iter().min_by_key(|b| self.valid[**b]);
+        let emptiest = full
+            .iter()
+            .min_by_key(|b| (self.valid[**b], self.full[**b]));
         match self.rule {
             Rule::Oldest => *oldest.expect("there are full ones"),
             Rule::Emptiest => *emptiest.expect("there are full ones"),
@@ -249,7 +262,7 @@ impl Log {
             Rule::OfTen => {
                 let drawn = (0..10).map(|_| full[self.draws.below(full.len())]);
                 let drawn: Vec<usize> = drawn.collect();
-                let valid = |b: &usize| self.valid[*b];
+                let valid = |b: &usize| (self.valid[*b], self.full[*b]);
                 drawn.into_iter().min_by_key(valid).expect("ten are drawn")
             }
         }
@@ -334,18 +347,15 @@ fn formula_a_drive_amplifies_as_an_independent_simulator() {
     compare(&[(0, 0, 28), (2, 1, 28)], 0.03);
 }
 
-/// All rules, both laws, 7, 15 and 28 % to spare. `fifo` is within 1 %. Of the others some are 3 to 8 % apart, which is not traced but for
-/// the order of moves: docs/firmware/cleaning.md has the figures.
+/// All rules, both laws, 7, 15 and 28 % to spare.
 #[test]
 #[ignore = "minutes: cargo test --release -p firstread-testkit --test whole_drive -- --ignored independent"]
 fn formula_a_drive_amplifies_as_an_independent_simulator_everywhere() {
-    let (mut of_fifo, mut cases) = (Vec::new(), Vec::new());
+    let mut cases = Vec::new();
     for spare in [28, 15, 7] {
         for law in 0..LAWS.len() {
-            of_fifo.push((0, law, spare));
-            (1..RULES.len()).for_each(|rule| cases.push((rule, law, spare)));
+            (0..RULES.len()).for_each(|rule| cases.push((rule, law, spare)));
         }
     }
-    compare(&of_fifo, 0.01);
-    compare(&cases, 0.08);
+    compare(&cases, 0.03);
 }
