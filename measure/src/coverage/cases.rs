@@ -30,15 +30,25 @@ pub enum Judged {
     /// The same, at least its lower end, for a reason that docs/intervals.md gives under this name.
     AtLeast(&'static str),
     /// A drive that cleans: all but P99.9 cover at least at the lower end, and intervals are at most three times as wide as runs differ.
-    Width,
+    /// Figures that do not, with the reason that docs/intervals.md gives under a name.
+    Width(&'static [(&'static str, &'static str)]),
+    /// Nothing, for a reason that docs/intervals.md gives under this name.
+    Nothing(&'static str),
+}
+
+impl Judged {
+    /// Whether figures of writes and write amplification are among those of the load.
+    pub fn with_writes(self) -> bool {
+        matches!(self, Judged::Width(_) | Judged::Nothing(_))
+    }
 }
 
 /// What runs on the drive.
 enum Work {
     /// A job file.
     Jobs(String),
-    /// A trace that comes in bursts ([`bursts`]).
-    Bursts,
+    /// A trace that comes in bursts of so many requests on average ([`bursts`]).
+    Bursts(u64),
 }
 
 /// A load, whose intervals are checked.
@@ -78,7 +88,7 @@ impl Case {
         requests: u64,
     ) -> Case {
         Case {
-            judged: Judged::Width,
+            judged: Judged::Width(&[]),
             most_runs: 40,
             made: overwritten,
             lead: ROUND,
@@ -102,8 +112,8 @@ impl Case {
                     Host::jobs(&workload, drive.capacity_bytes(), seed, Some(requests))
                         .map_err(|e| failed(&e))?
                 }
-                Work::Bursts => {
-                    let records = bursts(drive.capacity_bytes(), seed).map(Ok);
+                Work::Bursts(length) => {
+                    let records = bursts(drive.capacity_bytes(), *length, seed).map(Ok);
                     Host::trace("bursts", records, 4096, Some(requests))
                 }
             };
@@ -148,16 +158,16 @@ fn promoted(set: &[&str]) -> Drive {
     drive
 }
 
-/// Reads and writes of 4 KiB, seven to three, in bursts of a thousand requests on average, 60 us apart on average, with pauses of 300 ms on
-/// average: an on-off source. All are exponential.
-fn bursts(capacity_bytes: u64, seed: u64) -> impl Iterator<Item = TraceRecord> {
+/// Reads and writes of 4 KiB, seven to three, in bursts of `length` requests on average, 60 us apart on average, with pauses on average as
+/// long as makes a thousand requests a second, a third of what the drive can do: an on-off source. Times are exponential.
+fn bursts(capacity_bytes: u64, length: u64, seed: u64) -> impl Iterator<Item = TraceRecord> {
     let key = Stream::new(seed).named("bursts");
     let drawn = move |name, i: u64| key.named(name).at(i);
     let mut time_ns = 0;
     (0..).map(move |i| {
         let uniform = |name| (drawn(name, i).below(1 << 53) as f64 + 0.5) / (1u64 << 53) as f64;
-        let pause = match drawn("burst", i).below(1_000) {
-            0 => 300e6,
+        let pause = match drawn("burst", i).below(length) {
+            0 => length as f64 * 940e3,
             _ => 60e3,
         };
         time_ns += (-pause * uniform("gap").ln()) as u64;
@@ -252,24 +262,43 @@ pub fn all() -> Result<Vec<Case>, String> {
                 200_000,
             )
         },
-        Case::cleaning("cleaning, 70/30, QD32", &[], MIXED, 400_000),
+        Case {
+            judged: Judged::Width(&[("write P90", "rare"), ("write P99", "rare")]),
+            ..Case::cleaning("cleaning, 70/30, QD32", &[], MIXED, 400_000)
+        },
         Case::cleaning("cleaning, random writes, QD32", &[], QUEUED_WRITES, 80_000),
         // At half of what the drive can do.
-        Case::cleaning(
-            "cleaning, 70/30, Poisson arrivals",
-            &[],
-            "[m]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=1024\nnorandommap\nrate_process=poisson\nrate_iops=1200,510\n",
-            200_000,
-        ),
-        Case::cleaning(
-            "cleaning, 70/30, `area=differential`",
-            &["schemes.area=differential"],
-            MIXED,
-            400_000,
-        ),
         Case {
-            work: Work::Bursts,
-            ..Case::cleaning("cleaning, a trace of 70/30 in bursts", &[], "", 200_000)
+            judged: Judged::Width(&[("write P99", "step")]),
+            ..Case::cleaning(
+                "cleaning, 70/30, Poisson arrivals",
+                &[],
+                "[m]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=1024\nnorandommap\nrate_process=poisson\nrate_iops=1200,510\n",
+                200_000,
+            )
+        },
+        Case {
+            judged: Judged::Width(&[("read P99", "step")]),
+            ..Case::cleaning(
+                "cleaning, 70/30, `area=differential`",
+                &["schemes.area=differential"],
+                MIXED,
+                400_000,
+            )
+        },
+        Case {
+            work: Work::Bursts(30),
+            ..Case::cleaning(
+                "cleaning, a trace of 70/30 in bursts of 30",
+                &[],
+                "",
+                200_000,
+            )
+        },
+        Case {
+            work: Work::Bursts(1_000),
+            judged: Judged::Nothing("backlog"),
+            ..Case::cleaning("the same in bursts of 1,000", &[], "", 200_000)
         },
         Case {
             made: promoted,

@@ -71,7 +71,7 @@ impl Row {
         let covers = self.covers();
         let figure = self.figure.as_str();
         let is_held = match judged {
-            Judged::Width => !figure.ends_with("P99.9"),
+            Judged::Width(_) => !figure.ends_with("P99.9") && self.reason(judged).is_none(),
             _ => HELD.contains(&figure),
         };
         if !is_held || self.most_are_short() {
@@ -80,18 +80,32 @@ impl Row {
         match judged {
             Judged::Band => BAND.contains(&covers),
             Judged::AtLeast(_) => covers >= *BAND.start(),
-            Judged::Width => covers >= *BAND.start() && self.half <= WIDEST * self.apart.max(FINE),
+            Judged::Nothing(_) => true,
+            Judged::Width(_) => {
+                covers >= *BAND.start() && self.half <= WIDEST * self.apart.max(FINE)
+            }
+        }
+    }
+
+    /// Name of the reason why it need not be as others.
+    fn reason(&self, judged: Judged) -> Option<&'static str> {
+        match judged {
+            Judged::Band => None,
+            Judged::AtLeast(why) => (self.covers() > *BAND.end()).then_some(why),
+            Judged::Width(apart) => {
+                let found = apart.iter().find(|(figure, _)| *figure == self.figure);
+                found.map(|(_, why)| *why)
+            }
+            Judged::Nothing(why) => (self.covers() < *BAND.start()).then_some(why),
         }
     }
 
     fn line(&self, case: &Case) -> String {
         let share = self.covers();
-        let covers = match (self.known, case.judged) {
+        let covers = match (self.known, self.reason(case.judged)) {
             (0, _) => "too short".to_owned(),
             _ if self.most_are_short() => format!("{:.1} %, most are too short", 100.0 * share),
-            (_, Judged::AtLeast(why)) if share > *BAND.end() => {
-                format!("{:.1} %, {why}", 100.0 * share)
-            }
+            (_, Some(why)) => format!("{:.1} %, {why}", 100.0 * share),
             _ => format!("{:.1} %", 100.0 * share),
         };
         let half = match self.known {
@@ -99,7 +113,7 @@ impl Row {
             _ => format!("± {:.2} %", 100.0 * self.half),
         };
         let known = match case.judged {
-            Judged::Width => format!("{} of {}", self.known, self.runs),
+            judged if judged.with_writes() => format!("{} of {}", self.known, self.runs),
             _ => self.known.to_string(),
         };
         let needed = self.needed.map_or(String::new(), |n| format!("{n:.1e}"));
@@ -188,8 +202,8 @@ fn directions(stats: &RunStats) -> [&Latencies; 2] {
 fn figures(case: &Case, stats: &RunStats) -> Vec<Figure> {
     let mut all = Vec::new();
     let around = |value: f64, half: Option<f64>| half.map(|half| (value - half, value + half));
-    let cleans = case.judged == Judged::Width;
-    if let (true, Some(e)) = (cleans, stats.amplification.estimate) {
+    let with_writes = case.judged.with_writes();
+    if let (true, Some(e)) = (with_writes, stats.amplification.estimate) {
         all.push(Figure {
             name: "write amplification".into(),
             value: e.mean,
@@ -198,12 +212,12 @@ fn figures(case: &Case, stats: &RunStats) -> Vec<Figure> {
             percentile: None,
         });
     }
-    let names = match cleans {
+    let names = match with_writes {
         true => ["read ", "write "],
         false => ["", ""],
     };
     for (direction, latencies) in directions(stats).into_iter().enumerate() {
-        if latencies.count() == 0 || direction > 0 && !cleans {
+        if latencies.count() == 0 || direction > 0 && !with_writes {
             continue;
         }
         let rate = latencies.count() as f64 * 1e9 / stats.all.runtime_ns.max(1) as f64;
