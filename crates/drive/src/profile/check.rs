@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
-use crate::profile::drive::{CellModes, LEAST_LOW, LEAST_SPARE, WORDLINES};
+use crate::profile::drive::{CellModes, LEAST_LOW, LEAST_SPARE};
 use crate::profile::reader::Reader;
 use crate::profile::{keeps, memory, streams};
 
@@ -178,7 +178,7 @@ fn shape(drive: &DriveProfile) -> Result<(), Wrong> {
             "is {taken}, and a block of chip `{}` has {there} wordlines",
             drive.chip.name
         );
-        return wrong(WORDLINES, message);
+        return wrong("geometry.wordlines_per_block", message);
     }
     let dies = dies(g);
     if dies > u64::from(u16::MAX) {
@@ -674,7 +674,7 @@ mod tests {
     use firstread_firmware::policy::AXES;
 
     use super::*;
-    use crate::profile::{Library, Override, load_drive};
+    use crate::profile::{Library, Override, ResolvedEntry, load_drive};
 
     /// Only an oracle knows what no firmware can, and each says so.
     #[test]
@@ -744,12 +744,16 @@ mod tests {
             (Epoch::Counters(4), false)
         );
         // What is listed as the default can be given.
-        let given: Vec<String> = crate::profile::heat::DEFAULTS
+        let listed = loaded(&[]).unwrap();
+        let given: Vec<Override> = listed
+            .resolved
             .iter()
-            .map(|(path, value, unit, _)| format!("{path}={value} {unit}"))
+            .filter(|e| e.path.starts_with("heat."))
+            .map(ResolvedEntry::to_override)
             .collect();
-        let given: Vec<&str> = given.iter().map(|s| s.trim()).collect();
-        assert_eq!(loaded(&given).unwrap().heat, loaded(&[]).unwrap().heat);
+        assert_eq!(given.len(), 10);
+        let drive = load_drive(&Library::new(), "tlc-48l", &given, AXES).unwrap();
+        assert_eq!(drive.heat, listed.heat);
     }
 
     /// What is needed to stay in a mode is less than what is needed to come there.

@@ -7,8 +7,11 @@
 
 use firstread_core::params::{Axis, Need, Param, ParamKind, Scheme, Values};
 
+use crate::profile::ResolvedEntry;
+use crate::profile::key::Key;
 use crate::profile::keys::Keys;
-use crate::profile::quantity::{B, DEGC, MV, NS, ONE, PE, PERMILLE, UNITS, Unit};
+use crate::profile::listing::quoted;
+use crate::profile::quantity::{B, DEGC, MV, NS, ONE, PE, PERMILLE, Quantity, UNITS, Unit};
 
 /// The scheme of one axis and its parameters.
 #[derive(Clone, Debug)]
@@ -34,28 +37,21 @@ pub(super) fn any_needs(choices: &[SchemeChoice], need: Need) -> bool {
 }
 
 /// The choices of `keys`, one for each of `axes`.
-pub(super) fn schemes(keys: &Keys<'_>, axes: &'static [Axis]) -> Vec<SchemeChoice> {
-    let chosen: Vec<usize> = keys
-        .optional_table("schemes", |k| {
-            let choose = |axis: &Axis| {
-                let names = axis.schemes.iter().map(|s| s.name);
-                if k.has(axis.name) {
-                    return k.try_choice(axis.name, names).unwrap_or(0);
-                }
-                k.declare(axis.name);
-                0
-            };
-            axes.iter().map(choose).collect()
-        })
-        .unwrap_or_else(|| vec![0; axes.len()]);
-    let choices = axes.iter().zip(chosen).map(|(axis, chosen)| {
-        let scheme = &axis.schemes[chosen];
-        let values = if keys.has(axis.name) {
-            keys.table(axis.name, |k| axis_values(k, axis, scheme))
-        } else {
-            keys.declare(axis.name);
-            scheme.params.iter().map(Param::default).collect()
+pub(super) fn read(keys: &Keys<'_>, axes: &'static [Axis]) -> Vec<SchemeChoice> {
+    let chosen = keys.optional_table("schemes", |k| {
+        let choose = |axis: &Axis| {
+            let names = axis.schemes.iter().map(|s| s.name);
+            let given = k.given(axis.name);
+            given.then(|| k.try_choice(&Key::new(axis.name), names))?
         };
+        axes.iter().map(choose).collect()
+    });
+    let chosen: Vec<Option<usize>> = chosen.unwrap_or_else(|| vec![None; axes.len()]);
+    let choices = axes.iter().zip(chosen).map(|(axis, chosen)| {
+        let scheme = &axis.schemes[chosen.unwrap_or(0)];
+        let values = keys
+            .optional_table(axis.name, |k| axis_values(k, axis, scheme))
+            .unwrap_or_else(|| scheme.params.iter().map(Param::default).collect());
         SchemeChoice {
             axis,
             scheme,
@@ -108,8 +104,7 @@ fn axis_values(keys: &Keys<'_>, axis: &Axis, scheme: &Scheme) -> Vec<i64> {
                 axis.name,
                 owners[0],
             );
-            keys.note(key, message);
-            keys.declare(key);
+            keys.refuse(key, message);
         }
     }
     let pairs = values.iter().zip(scheme.params);
@@ -119,23 +114,67 @@ fn axis_values(keys: &Keys<'_>, axis: &Axis, scheme: &Scheme) -> Vec<i64> {
 }
 
 fn value_of(keys: &Keys<'_>, param: &Param) -> Option<i64> {
-    if !keys.has(param.key) {
-        keys.declare(param.key);
+    if !keys.given(param.key) {
         return None;
     }
+    let key = Key::new(param.key);
     match param.kind {
         ParamKind::Number { unit, min, max, .. } => {
-            keys.integer(param.key, unit_of(unit), unit, min, max)
+            let key = key.within(*unit_of(unit), min as f64, max as f64);
+            keys.integer(&key, unit)
         }
         ParamKind::Choice(words) => keys
-            .try_choice(param.key, words.iter().copied())
+            .try_choice(&key, words.iter().copied())
             .map(|i| i as i64),
-        ParamKind::Flag(_) => Some(i64::from(keys.flag(param.key))),
+        ParamKind::Flag(_) => Some(i64::from(keys.flag(&key))),
     }
 }
 
+/// Entries for the choices and parameters that `listing` does not have.
+pub(super) fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<ResolvedEntry> {
+    let listed = |path: &str| listing.iter().any(|e| e.path == path);
+    let entry =
+        |path, (value, unit, literal): (String, &str, String), source: &str| ResolvedEntry {
+            path,
+            value,
+            unit: unit.into(),
+            source: source.into(),
+            overridden: false,
+            literal,
+        };
+    let word = |word: &str| (word.to_string(), "", quoted(word));
+    let mut entries = Vec::new();
+    for SchemeChoice {
+        axis,
+        scheme,
+        values,
+    } in choices
+    {
+        let path = format!("schemes.{}", axis.name);
+        if !listed(&path) {
+            entries.push(entry(path, word(scheme.name), "the axis's baseline"));
+        }
+        for (param, &value) in scheme.params.iter().zip(values) {
+            let path = format!("{}.{}.{}", axis.name, scheme.name, param.key);
+            if listed(&path) || listed(&format!("{}.{}", axis.name, param.key)) {
+                continue;
+            }
+            let listed = match param.kind {
+                ParamKind::Choice(words) => word(words.first().copied().unwrap_or_default()),
+                ParamKind::Flag(on) => (on.to_string(), "", on.to_string()),
+                ParamKind::Number { unit, .. } => {
+                    let (number, unit) = (value as f64, unit_of(unit));
+                    Quantity { number, unit }.tidy().listed()
+                }
+            };
+            entries.push(entry(path, listed, "default of the scheme"));
+        }
+    }
+    entries
+}
+
 /// The unit of a parameter; a name that is no unit names a thing that is counted.
-pub(super) fn unit_of(name: &str) -> &'static Unit {
+fn unit_of(name: &str) -> &'static Unit {
     const KNOWN: [Unit; 6] = [NS, PERMILLE, MV, DEGC, PE, B];
     let symbol = match name {
         "mv" => "mV",
