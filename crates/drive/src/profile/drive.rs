@@ -155,7 +155,8 @@ keys! {
         command_ns: u64 = "command" [NS, 0, 1_000_000_000];
         /// Whether the channel is in use during these cycles. If it is not, a command delays only its
         /// own operation, as if each die had its own command lines. For comparisons with other simulators.
-        commands_occupy: bool = "commands_occupy" or "true" => "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
+        commands_occupy: bool = "commands_occupy" or "true" =>
+            "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
     }
 }
 
@@ -218,9 +219,11 @@ keys! {
         slice_ns: u64 = "slice" [NS, 1_000, 1e12];
         /// Size of the journal of trims and losses in an emergency dump. When it is full, part of a region of 4,096 pages is
         /// no longer trimmed.
-        journal_bytes: u64 = "journal" [B, 0, 1u64 << 36] or "64 MiB" => "default: assumed, because capacitors that save write buffers of hundreds of megabytes save this too; once it is full, trims may leave pages as they were";
+        journal_bytes: u64 = "journal" [B, 0, 1u64 << 36] or "64 MiB" =>
+            "default: assumed, because capacitors that save write buffers of hundreds of megabytes save this too; once it is full, trims may leave pages as they were";
         /// Cell modes that the firmware keeps read levels for, and so may erase superblocks into.
-        cell_modes: CellModes = "cell_modes" or "one" => "default: superblocks keep the cell mode in which they start; all: they may be erased into every mode of the chip with fewer bits a cell";
+        cell_modes: CellModes = "cell_modes" or "one" =>
+            "default: superblocks keep the cell mode in which they start; all: they may be erased into every mode of the chip with fewer bits a cell";
     }
 }
 
@@ -244,13 +247,17 @@ keys! {
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct DramProfile {
         /// Memory of the controller that map, write buffers, caches and heat have to fit in; 0 where it is not stated.
-        size_bytes: u64 = "size" [B, 0, 1u64 << 40] or "0 B" => "default: not stated, so nothing has to fit; else map, write buffers (twice, for data whose program failed), read cache and heat are refused where they do not";
+        size_bytes: u64 = "size" [B, 0, 1u64 << 40] or "0 B" =>
+            "default: not stated, so nothing has to fit; else map, write buffers (twice, for data whose program failed), read cache and heat are refused where they do not";
         /// Data that the host has read, kept for when it reads them again; 0 for none.
-        read_cache_bytes: u64 = "read_cache" [B, 0, 1u64 << 40] or "0 B" => "default: no read cache";
+        read_cache_bytes: u64 = "read_cache" [B, 0, 1u64 << 40] or "0 B" =>
+            "default: no read cache";
         /// Pages of the map that are in memory at a time; 0 for the whole map.
-        map_cache_bytes: u64 = "map_cache" [B, 0, 1u64 << 40] or "0 B" => "default: the whole map in memory";
+        map_cache_bytes: u64 = "map_cache" [B, 0, 1u64 << 40] or "0 B" =>
+            "default: the whole map in memory";
         /// What the write buffer is to the host.
-        write_cache: WriteCache = "write_cache" or "protected" => "default: the write buffer is protected from power loss, so a flush and FUA have nothing to wait for; volatile: they wait for programs; write-through: every write does";
+        write_cache: WriteCache = "write_cache" or "protected" =>
+            "default: the write buffer is protected from power loss, so a flush and FUA have nothing to wait for; volatile: they wait for programs; write-through: every write does";
     }
 }
 
@@ -262,7 +269,8 @@ keys! {
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct HistoryProfile {
         /// How long an earlier fill lived; none for a drive that is filled for the first time.
-        earlier_fill: Option<Ns> = "earlier_fill" [NS, 1, LONGEST_LIFE_NS] or "none" => "default: the fill that is measured is the first, and the firmware has learned nothing before; a time: an earlier fill lived so long";
+        earlier_fill: Option<Ns> = "earlier_fill" [NS, 1, LONGEST_LIFE_NS] or "none" =>
+            "default: the fill that is measured is the first, and the firmware has learned nothing before; a time: an earlier fill lived so long";
     }
 }
 

@@ -13,9 +13,11 @@ keys! {
         /// Submission queues. Job `i` of a run puts its commands into queue `i` modulo this.
         count: u16 = "count" [ONE, 1, 1 << 12] or "1" => "default: one queue";
         /// How the controller arbitrates: with or without priority classes.
-        arbitration: Arbitration = "arbitration" or "round-robin" => "default: classes do not count";
+        arbitration: Arbitration = "arbitration" or "round-robin" =>
+            "default: classes do not count";
         /// Commands fetched from a queue in its turn.
-        burst: AtMost = "burst" [ONE, 0, 64] or "1" => "default: queues take turns command by command";
+        burst: AtMost = "burst" [ONE, 0, 64] or "1" =>
+            "default: queues take turns command by command";
         /// Priority class of queue 0, 1, and so on. The list repeats for further queues.
         classes: Vec<PriorityClass> = "classes" or "medium" => "default: all queues alike";
         /// Commands that class high has fetched in a round.
@@ -25,7 +27,8 @@ keys! {
         /// The same of class low.
         low_weight: u32 = "low_weight" [ONE, 1, 256] or "1" => "default: classes share alike";
         /// Commands that the controller holds, fetched and not completed.
-        fetched: AtMost = "fetched" [ONE, 0, 1 << 20] or "0" => "default: as many as the drive takes in all, so that none waits in its queue for another to end";
+        fetched: AtMost = "fetched" [ONE, 0, 1 << 20] or "0" =>
+            "default: as many as the drive takes in all, so that none waits in its queue for another to end";
     }
 }
 

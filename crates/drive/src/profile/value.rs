@@ -85,9 +85,9 @@ macro_rules! keys {
         $vis struct $name {
             $(
                 $(#[$doc])*
-                #[doc = concat!("\n\nKey `", $key, "`")]
-                $(#[doc = concat!(", ", stringify!($min), " to ", stringify!($max), " `", stringify!($unit), "`")])?
-                $(#[doc = concat!(", `", $default, "` where it is left out")])?
+                #[doc = concat!("\n\nKey `", $key, "`.")]
+                $(#[doc = concat!("From ", stringify!($min), " to ", stringify!($max), " `", stringify!($unit), "`.")])?
+                $(#[doc = concat!("`", $default, "` where it is left out.")])?
                 pub $field: $type,
             )*
         }
