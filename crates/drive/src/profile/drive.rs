@@ -15,7 +15,7 @@ use crate::profile::ResolvedEntry;
 use crate::profile::heat::HeatProfile;
 use crate::profile::queues::QueuesProfile;
 use crate::profile::schemes::{SchemeChoice, any_needs};
-use crate::profile::value::{Words, keys};
+use crate::profile::value::{Words, keys, words};
 use crate::worn::WornBlocks;
 
 /// A drive, fully resolved.
@@ -236,10 +236,8 @@ pub enum CellModes {
     All,
 }
 
-impl Words for CellModes {
-    fn words() -> Vec<(&'static str, CellModes)> {
-        vec![("one", CellModes::One), ("all", CellModes::All)]
-    }
+words! {
+    CellModes: "one" = One, "all" = All;
 }
 
 keys! {

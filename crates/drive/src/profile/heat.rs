@@ -4,7 +4,7 @@
 use firstread_firmware::observe::{Epoch, HeatConfig};
 
 use crate::profile::keys::Keys;
-use crate::profile::value::{Words, keys};
+use crate::profile::value::{keys, words};
 
 /// Accesses that end an epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,13 +15,8 @@ pub enum EpochCounts {
     Reads,
 }
 
-impl Words for EpochCounts {
-    fn words() -> Vec<(&'static str, EpochCounts)> {
-        vec![
-            ("accesses", EpochCounts::Accesses),
-            ("reads", EpochCounts::Reads),
-        ]
-    }
+words! {
+    EpochCounts: "accesses" = Accesses, "reads" = Reads;
 }
 
 keys! {

@@ -72,10 +72,9 @@ pub fn load_drive(
         check(&reader, drive);
     }
     let mut defaults = reader.defaults.take();
-    defaults.sort_by_key(|e| order(&e.path));
+    defaults.sort_by_key(|e| order(&e.path, axes));
     match (reader.finish(), drive) {
         (Ok(own), Some(mut drive)) if chip_problems.is_empty() => {
-            defaults.append(&mut schemes::defaults(&drive.schemes, &own));
             let chip = std::mem::replace(&mut drive.resolved, own);
             drive.resolved.append(&mut defaults);
             drive
@@ -262,7 +261,7 @@ const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
 /// Retries of the longest factory's retry table: the first read is one of its entries.
 const MOST_RETRIES: f64 = (MAX_FACTORY - 1) as f64;
 
-/// Tables and keys in the order in which a listing has what was left out.
+/// Tables and keys in the order in which a listing has what was left out; axis after axis follows.
 const DEFAULTS: [&str; 8] = [
     "channel",
     "geometry",
@@ -274,9 +273,11 @@ const DEFAULTS: [&str; 8] = [
     "queues",
 ];
 
-/// The place of the key at `path` in [`DEFAULTS`].
-fn order(path: &str) -> usize {
-    let mut of = DEFAULTS.iter();
-    of.position(|of| path.starts_with(of))
-        .unwrap_or(DEFAULTS.len())
+/// The place of the key at `path` in a listing of what was left out.
+fn order(path: &str, axes: &[Axis]) -> usize {
+    let of_axis = path.strip_prefix("schemes.").unwrap_or(path);
+    let section = of_axis.split('.').next();
+    let axis = axes.iter().position(|axis| Some(axis.name) == section);
+    let table = DEFAULTS.iter().position(|of| path.starts_with(of));
+    axis.map_or(table.unwrap_or_default(), |axis| DEFAULTS.len() + axis)
 }

@@ -4,7 +4,7 @@ use firstread_workload::nearest;
 
 use crate::profile::key::Key;
 use crate::profile::keys::Keys;
-use crate::profile::value::{Value, Words, keys};
+use crate::profile::value::{Value, Words, keys, words};
 
 keys! {
     /// How the controller fetches commands.
@@ -67,24 +67,9 @@ pub enum PriorityClass {
     Low,
 }
 
-impl Words for Arbitration {
-    fn words() -> Vec<(&'static str, Arbitration)> {
-        vec![
-            ("round-robin", Arbitration::RoundRobin),
-            ("weighted-round-robin", Arbitration::WeightedRoundRobin),
-        ]
-    }
-}
-
-impl Words for PriorityClass {
-    fn words() -> Vec<(&'static str, PriorityClass)> {
-        vec![
-            ("urgent", PriorityClass::Urgent),
-            ("high", PriorityClass::High),
-            ("medium", PriorityClass::Medium),
-            ("low", PriorityClass::Low),
-        ]
-    }
+words! {
+    Arbitration: "round-robin" = RoundRobin, "weighted-round-robin" = WeightedRoundRobin;
+    PriorityClass: "urgent" = Urgent, "high" = High, "medium" = Medium, "low" = Low;
 }
 
 /// Words with commas between them.

@@ -55,23 +55,21 @@ impl Words for CellMode {
     }
 }
 
-impl Words for StripeOrder {
-    fn words() -> Vec<(&'static str, StripeOrder)> {
-        vec![
-            ("plane-first", StripeOrder::PlaneFirst),
-            ("die-first", StripeOrder::DieFirst),
-        ]
-    }
+/// Says which words the values of a type are.
+macro_rules! words {
+    ($($type:ident: $($word:literal = $value:ident),+;)+) => {
+        $(impl $crate::profile::value::Words for $type {
+            fn words() -> Vec<(&'static str, $type)> {
+                vec![$(($word, $type::$value)),+]
+            }
+        })+
+    };
 }
+pub(super) use words;
 
-impl Words for WriteCache {
-    fn words() -> Vec<(&'static str, WriteCache)> {
-        vec![
-            ("protected", WriteCache::Protected),
-            ("volatile", WriteCache::Volatile),
-            ("write-through", WriteCache::WriteThrough),
-        ]
-    }
+words! {
+    StripeOrder: "plane-first" = PlaneFirst, "die-first" = DieFirst;
+    WriteCache: "protected" = Protected, "volatile" = Volatile, "write-through" = WriteThrough;
 }
 
 /// Defines a struct from a table of keys: `field: type = "key" [unit, min, max] or "default" => "what that means";`. Only

@@ -289,8 +289,14 @@ impl Keys<'_> {
     pub fn table_or_defaults<T>(&self, key: &str, f: impl FnOnce(&Keys<'_>) -> T) -> T {
         match self.given(key) {
             true => self.table(key, f),
-            false => self.reader.table(Some(&[]), self.at(key), self.place, f),
+            false => self.defaults(key, f),
         }
+    }
+
+    /// Reads a table at `key` in which nothing is given.
+    pub fn defaults<T>(&self, key: &str, f: impl FnOnce(&Keys<'_>) -> T) -> T {
+        let nothing = Some(&[][..]);
+        self.reader.table(nothing, self.at(key), self.place, f)
     }
 
     /// Reports what is missing and what is left. A key left over whose nearest valid one is missing

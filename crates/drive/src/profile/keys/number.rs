@@ -54,6 +54,12 @@ impl Keys<'_> {
         }
     }
 
+    /// The whole number at `key`.
+    pub fn whole(&self, key: &Key<'_>) -> u64 {
+        let leaf = self.leaf(key, true);
+        leaf.map_or(key.min as u64, |leaf| self.whole_of(leaf, key))
+    }
+
     /// As [`Keys::whole`]; none for the word `none`, and where there is no such key.
     pub fn whole_or_none(&self, key: &Key<'_>) -> Option<u64> {
         let leaf = self.leaf(key, true)?;
@@ -64,25 +70,17 @@ impl Keys<'_> {
         Some(self.whole_of(leaf, key))
     }
 
-    /// The whole number at `key`.
-    pub fn whole(&self, key: &Key<'_>) -> u64 {
-        let leaf = self.leaf(key, true);
-        leaf.map_or(key.min as u64, |leaf| self.whole_of(leaf, key))
-    }
-
     fn whole_of(&self, leaf: Leaf, key: &Key<'_>) -> u64 {
-        let Some(quantity) = self.one(leaf, key) else {
-            return key.min as u64;
-        };
-        quantity.to_whole(key.unit).unwrap_or_else(|problem| {
-            self.note(key.name, problem.message);
-            key.min as u64
-        })
+        let whole = self.integer_of(leaf, key, "");
+        whole.map_or(key.min as u64, |n| n as u64)
     }
 
     /// The whole number at `key`, which may be below zero. A count may be followed by `name`: `8 blocks`.
     pub fn integer(&self, key: &Key<'_>, name: &str) -> Option<i64> {
-        let leaf = self.leaf(key, true)?;
+        self.integer_of(self.leaf(key, true)?, key, name)
+    }
+
+    fn integer_of(&self, leaf: Leaf, key: &Key<'_>, name: &str) -> Option<i64> {
         let named = match &leaf.node {
             Node::Text(s) if key.unit.dimension == Dimension::Count => s
                 .strip_suffix(name)
@@ -97,11 +95,7 @@ impl Keys<'_> {
         match size.to_whole(key.unit) {
             Ok(n) => {
                 self.list_quantity(leaf, quantity);
-                Some(if quantity.number < 0.0 {
-                    -(n as i64)
-                } else {
-                    n as i64
-                })
+                Some(n as i64 * if quantity.number < 0.0 { -1 } else { 1 })
             }
             Err(problem) => {
                 self.wrong(&leaf, problem.message);
