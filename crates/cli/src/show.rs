@@ -218,22 +218,8 @@ fn range(param: &Param) -> String {
 
 /// A time in the largest unit that leaves it whole.
 fn span(ns: i64) -> String {
-    let quantity = Quantity {
-        number: ns as f64,
-        unit: &NS,
-    };
-    let whole = NS
-        .dimension
-        .units()
-        .filter(|u| ns != 0 && quantity.to(**u).fract() == 0.0);
-    match whole.min_by(|a, b| quantity.to(**a).abs().total_cmp(&quantity.to(**b).abs())) {
-        Some(unit) => Quantity {
-            number: quantity.to(*unit),
-            unit,
-        }
-        .to_string(),
-        None => quantity.to_string(),
-    }
+    let (number, unit) = (ns as f64, &NS);
+    Quantity { number, unit }.tidy().to_string()
 }
 
 fn of_format(format: &Format) -> String {

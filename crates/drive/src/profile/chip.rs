@@ -8,8 +8,9 @@ use firstread_nand::ChipProfile;
 use firstread_nand::profile::field::{Field, Kind as Written, Source};
 
 use crate::profile::document::Document;
+use crate::profile::key::Key;
 use crate::profile::keys::Keys;
-use crate::profile::quantity::{UNITS, Unit};
+use crate::profile::quantity::UNITS;
 use crate::profile::reader::Reader;
 use crate::profile::{Kind, Library, Override, ProfileError, ResolvedEntry};
 
@@ -33,8 +34,8 @@ pub fn load_chip(
     let document = Document::load(library, Kind::Chip, name, overrides)?;
     let reader = Reader::new(&document);
     let (chip, summary) = reader.read(|keys| {
-        let name = keys.text("name");
-        let summary = keys.text("summary");
+        let name = keys.text(&Key::new("name"));
+        let summary = keys.text(&Key::new("summary"));
         (ChipProfile::read(name, keys), summary)
     });
     if !reader.failed()
@@ -60,32 +61,32 @@ fn read_above(reader: &Reader<'_>, mut path: String) -> String {
     path
 }
 
-/// The unit of a chip's number.
-fn unit(of: &Field) -> Unit {
-    let known = UNITS.iter().find(|u| u.symbol == of.unit.symbol);
-    *known.expect("a profile's text has every unit of a chip")
+/// The declaration of a chip's number as a key.
+fn key(of: &Field) -> Key<'static> {
+    let unit = UNITS.iter().find(|u| u.symbol == of.unit.symbol);
+    let unit = *unit.expect("a profile's text has every unit of a chip");
+    Key::new(of.key).within(unit, of.min, of.max)
 }
 
 impl Source for Keys<'_> {
     fn number(&self, field: &Field) -> f64 {
-        let (key, unit, min, max) = (field.key, unit(field), field.min, field.max);
+        let key = &key(field);
         let number = match field.kind {
-            Written::Real => Keys::number(self, key, unit, min, max),
-            Written::RealOrNone => self.number_or_none(key, unit, min, max),
-            Written::Whole => self.whole(key, unit, min as u64, max as u64) as f64,
+            Written::Real => Keys::number(self, key),
+            Written::RealOrNone => self.number_or_none(key),
+            Written::Whole => self.whole(key) as f64,
             Written::Flag => f64::from(self.flag(key)),
         };
         number / field.unit.per
     }
     fn numbers(&self, field: &Field) -> Vec<f64> {
-        Keys::numbers(self, field.key, unit(field), field.min, field.max)
+        Keys::numbers(self, &key(field))
     }
     fn optional_numbers(&self, field: &Field) -> Vec<f64> {
-        if Keys::has(self, field.key) {
-            return Source::numbers(self, field);
+        match self.given(field.key) {
+            true => Source::numbers(self, field),
+            false => Vec::new(),
         }
-        self.declare(field.key);
-        Vec::new()
     }
     fn lists(&self, key: &str) -> Vec<Vec<u8>> {
         Keys::lists(self, key)
@@ -94,7 +95,8 @@ impl Source for Keys<'_> {
         Keys::offsets(self, key)
     }
     fn choice(&self, key: &str, names: &[&str]) -> usize {
-        self.try_choice(key, names.iter().copied()).unwrap_or(0)
+        self.try_choice(&Key::new(key), names.iter().copied())
+            .unwrap_or(0)
     }
     fn has(&self, key: &str) -> bool {
         Keys::has(self, key)

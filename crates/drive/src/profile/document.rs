@@ -99,6 +99,15 @@ impl Node {
         }
     }
 
+    /// A word, a number with its unit or a switch, as it is typed on the command line.
+    pub(super) fn typed(text: &str) -> Node {
+        match text {
+            "true" => Node::Flag(true),
+            "false" => Node::Flag(false),
+            text => Node::Text(text.to_string()),
+        }
+    }
+
     fn from_toml(value: &DeValue<'_>, origin: usize, lines: &Lines) -> Node {
         match value {
             DeValue::String(s) => Node::Text(s.to_string()),
@@ -270,14 +279,12 @@ impl Document {
             message,
         };
         let node = match o.value.as_str() {
-            "true" => Node::Flag(true),
-            "false" => Node::Flag(false),
             v if v.starts_with(['[', '{', '"', '\'']) => {
                 let value =
                     DeValue::parse(v).map_err(|e| fail(e.message().trim().replace('\n', "; ")))?;
                 Node::from_toml(value.get_ref(), place.origin, &Lines::NONE)
             }
-            v => Node::Text(v.to_string()),
+            v => Node::typed(v),
         };
         let mut table = &mut self.root;
         let mut keys = o.path.split('.').peekable();

@@ -15,6 +15,7 @@ use crate::profile::ResolvedEntry;
 use crate::profile::heat::HeatProfile;
 use crate::profile::queues::QueuesProfile;
 use crate::profile::schemes::{SchemeChoice, any_needs};
+use crate::profile::value::{Words, keys, words};
 use crate::worn::WornBlocks;
 
 /// A drive, fully resolved.
@@ -117,6 +118,19 @@ impl Cells {
     }
 }
 
+impl Words for Cells {
+    fn words() -> Vec<(&'static str, Cells)> {
+        let all = [
+            Cells::Modelled,
+            Cells::Ideal,
+            Cells::Formula(TLC_SHARE_MILLIONTHS),
+            Cells::FixedRetries(0),
+            Cells::Stages,
+        ];
+        all.map(|cells| (cells.name(), cells)).to_vec()
+    }
+}
+
 /// As results name it: `formula`, `formula: 0 permille of the load in TLC`, `fixed-retries: 10`.
 impl fmt::Display for Cells {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,16 +145,19 @@ impl fmt::Display for Cells {
     }
 }
 
-/// A channel: a bus eight bits wide that the dies on it share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChannelProfile {
-    /// Transfers per second, a byte each (MT/s).
-    pub rate_mt_per_s: u32,
-    /// Bus time of the command, address and status cycles of one operation (ns).
-    pub command_ns: u64,
-    /// Whether the channel is in use during these cycles. If it is not, a command delays only its
-    /// own operation, as if each die had its own command lines. For comparisons with other simulators.
-    pub commands_occupy: bool,
+keys! {
+    /// A channel: a bus eight bits wide that the dies on it share.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct ChannelProfile {
+        /// Transfers per second, a byte each (MT/s).
+        rate_mt_per_s: u32 = "rate" [MT_PER_S, 1, 100_000];
+        /// Bus time of the command, address and status cycles of one operation (ns).
+        command_ns: u64 = "command" [NS, 0, 1_000_000_000];
+        /// Whether the channel is in use during these cycles. If it is not, a command delays only its
+        /// own operation, as if each die had its own command lines. For comparisons with other simulators.
+        commands_occupy: bool = "commands_occupy" or "true" =>
+            "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
+    }
 }
 
 impl ChannelProfile {
@@ -165,77 +182,94 @@ pub struct EccProfile {
     pub timing: DecodeTiming,
 }
 
-/// The link to the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LinkProfile {
-    /// Payload, each way (bytes/s).
-    pub bytes_per_s: u64,
-    /// From the doorbell until the drive has the command (ns).
-    pub fetch_ns: u64,
-    /// From the last byte until the host sees the completion (ns).
-    pub completion_ns: u64,
-    /// Commands in flight at most, over all queues.
-    pub max_outstanding: u32,
+keys! {
+    /// The link to the host.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct LinkProfile {
+        /// Payload, each way (bytes/s).
+        bytes_per_s: u64 = "rate" [B_PER_S, 1_000, 1u64 << 50];
+        /// From the doorbell until the drive has the command (ns).
+        fetch_ns: u64 = "fetch" [NS, 0, 1_000_000_000];
+        /// From the last byte until the host sees the completion (ns).
+        completion_ns: u64 = "completion" [NS, 0, 1_000_000_000];
+        /// Commands in flight at most, over all queues.
+        max_outstanding: u32 = "max_outstanding" [ONE, 1, 1 << 20];
+    }
 }
 
 /// Shortest turn of a program or erase on a chip that makes progress in any time (ns): assumed, because a command
 /// crosses the channel in less.
 const LEAST_SLICE_NS: u64 = 1_000;
 
-/// Size of the journal of a drive whose profile does not say it: assumed, because capacitors that save write buffers of
-/// hundreds of megabytes save this too.
-pub(super) const JOURNAL_BYTES: u64 = 64 << 20;
-
-/// What the controller's processors cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FirmwareProfile {
-    /// Latency added to each command: parsing, mapping lookup, completion (ns).
-    pub command_ns: u64,
-    /// Least time between the starts of two commands, over all processors: its inverse is the most
-    /// commands per second (ns).
-    pub command_interval_ns: u64,
-    /// How long programs, moves, erases and background reads wait behind host reads that arrived later before they
-    /// take turns on their die (ns).
-    pub max_wait_ns: u64,
-    /// Share of a die's time that work in turns gets while host reads wait (permille).
-    pub turn_share_permille: u16,
-    /// Longest part of a program or erase that runs before it can be suspended (ns).
-    pub slice_ns: u64,
-    /// Size of the journal of trims and losses in an emergency dump. When it is full, part of a region of 4,096 pages is
-    /// no longer trimmed.
-    pub journal_bytes: u64,
-    /// Cell modes that the firmware keeps read levels for, and so may erase superblocks into.
-    pub cell_modes: CellModes,
+keys! {
+    /// What the controller's processors cost.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct FirmwareProfile {
+        /// Latency added to each command: parsing, mapping lookup, completion (ns).
+        command_ns: u64 = "command" [NS, 0, 1_000_000_000];
+        /// Least time between the starts of two commands, over all processors: its inverse is the most
+        /// commands per second (ns).
+        command_interval_ns: u64 = "command_interval" [NS, 0, 1_000_000_000];
+        /// How long programs, moves, erases and background reads wait behind host reads that arrived later before they
+        /// take turns on their die (ns).
+        max_wait_ns: u64 = "max_wait" [NS, 1_000, 1e12];
+        /// Share of a die's time that work in turns gets while host reads wait (permille).
+        turn_share_permille: u16 = "turn_share" [PERMILLE, 1, 999];
+        /// Longest part of a program or erase that runs before it can be suspended (ns).
+        slice_ns: u64 = "slice" [NS, 1_000, 1e12];
+        /// Size of the journal of trims and losses in an emergency dump. When it is full, part of a region of 4,096 pages is
+        /// no longer trimmed.
+        journal_bytes: u64 = "journal" [B, 0, 1u64 << 36] or "64 MiB" =>
+            "default: assumed, because capacitors that save write buffers of hundreds of megabytes save this too; once it is full, trims may leave pages as they were";
+        /// Cell modes that the firmware keeps read levels for, and so may erase superblocks into.
+        cell_modes: CellModes = "cell_modes" or "one" =>
+            "default: superblocks keep the cell mode in which they start; all: they may be erased into every mode of the chip with fewer bits a cell";
+    }
 }
 
 /// Cell modes that superblocks of a drive may have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CellModes {
     /// The mode in which they start.
-    #[default]
     One,
     /// That one, and every mode of the chip with fewer bits a cell.
     All,
 }
 
-/// What the controller's memory is used for, beyond what every drive needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct DramProfile {
-    /// Memory of the controller that map, write buffers, caches and heat have to fit in; 0 where it is not stated.
-    pub size_bytes: u64,
-    /// Data that the host has read, kept for when it reads them again; 0 for none.
-    pub read_cache_bytes: u64,
-    /// Pages of the map that are in memory at a time; 0 for the whole map.
-    pub map_cache_bytes: u64,
-    /// What the write buffer is to the host.
-    pub write_cache: WriteCache,
+words! {
+    CellModes: "one" = One, "all" = All;
 }
 
-/// What a drive has lived through before the fill that is measured, where its state does not say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct HistoryProfile {
-    /// How long an earlier fill lived; none for a drive that is filled for the first time.
-    pub earlier_fill: Option<Ns>,
+keys! {
+    /// What the controller's memory is used for, beyond what every drive needs.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct DramProfile {
+        /// Memory of the controller that map, write buffers, caches and heat have to fit in; 0 where it is not stated.
+        size_bytes: u64 = "size" [B, 0, 1u64 << 40] or "0 B" =>
+            "default: not stated, so nothing has to fit; else map, write buffers (twice, for data whose program failed), read cache and heat are refused where they do not";
+        /// Data that the host has read, kept for when it reads them again; 0 for none.
+        read_cache_bytes: u64 = "read_cache" [B, 0, 1u64 << 40] or "0 B" =>
+            "default: no read cache";
+        /// Pages of the map that are in memory at a time; 0 for the whole map.
+        map_cache_bytes: u64 = "map_cache" [B, 0, 1u64 << 40] or "0 B" =>
+            "default: the whole map in memory";
+        /// What the write buffer is to the host.
+        write_cache: WriteCache = "write_cache" or "protected" =>
+            "default: the write buffer is protected from power loss, so a flush and FUA have nothing to wait for; volatile: they wait for programs; write-through: every write does";
+    }
+}
+
+/// A hundred years (ns).
+const LONGEST_LIFE_NS: u64 = 876_000 * 3_600_000_000_000;
+
+keys! {
+    /// What a drive has lived through before the fill that is measured, where its state does not say.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct HistoryProfile {
+        /// How long an earlier fill lived; none for a drive that is filled for the first time.
+        earlier_fill: Option<Ns> = "earlier_fill" [NS, 1, LONGEST_LIFE_NS] or "none" =>
+            "default: the fill that is measured is the first, and the firmware has learned nothing before; a time: an earlier fill lived so long";
+    }
 }
 
 /// What a long sequential write is limited by (bytes/s of user data).
@@ -255,9 +289,6 @@ impl FillRate {
         self.link.min(self.channels).min(self.program)
     }
 }
-
-/// The key of the wordlines of a block.
-pub(super) const WORDLINES: &str = "geometry.wordlines_per_block";
 
 /// A drive has one superblock in so many to spare, or more, or is at its end of life.
 pub(super) const LEAST_SPARE: u32 = 64;

@@ -9,6 +9,8 @@
 //! - [`quantity`]: numbers with units.
 //! - [`document`]: parsed text, inheritance, overrides.
 //! - [`reader`]: the strict reader.
+//! - [`key`]: the declaration of a key. [`keys`]: the keys of a table, consumed one by one. `value`: types of values, and
+//!   tables of keys as structs.
 //! - [`listing`]: what was read, as a flat list.
 //! - [`chip`]: a chip's text to [`firstread_nand::ChipProfile`].
 //! - [`drive`]: a drive, fully resolved.
@@ -23,6 +25,7 @@ pub mod document;
 pub mod drive;
 pub mod heat;
 pub(crate) mod keeps;
+pub mod key;
 pub mod keys;
 pub mod listing;
 mod load;
@@ -33,6 +36,7 @@ pub mod reader;
 mod schemes;
 mod streams;
 pub mod switched_off;
+mod value;
 
 use std::fmt;
 

@@ -9,6 +9,7 @@
 use std::fmt;
 
 use crate::profile::Problem;
+use crate::profile::listing::quoted;
 
 /// What a quantity measures. Quantities are converted within a dimension alone.
 #[allow(missing_docs, reason = "`name` has the words")]
@@ -254,6 +255,28 @@ impl Quantity {
             return Err(Problem::new(format!("`{text}` runs backwards")));
         }
         Ok((low, high))
+    }
+
+    /// Its number, its unit, and both as TOML.
+    pub(super) fn listed(self) -> (String, &'static str, String) {
+        let literal = match self.unit.symbol {
+            "" => self.to_string(),
+            _ => quoted(&self.to_string()),
+        };
+        (self.number.to_string(), self.unit.symbol, literal)
+    }
+
+    /// The same in the largest unit in which it is whole.
+    pub fn tidy(self) -> Quantity {
+        let whole = self.unit.dimension.units().filter(|u| {
+            let n = self.to(**u);
+            n != 0.0 && n.fract() == 0.0
+        });
+        let fewest = whole.min_by(|a, b| self.to(**a).abs().total_cmp(&self.to(**b).abs()));
+        fewest.map_or(self, |unit| Quantity {
+            number: self.to(*unit),
+            unit,
+        })
     }
 
     /// The number in `unit`, which measures the same.

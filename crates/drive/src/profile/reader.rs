@@ -21,6 +21,8 @@ pub struct Reader<'d> {
     pub(super) listing: RefCell<Vec<ResolvedEntry>>,
     /// Where each entry of the listing was written.
     pub(super) places: RefCell<Vec<Location>>,
+    /// What holds for keys that were left out, in the order in which they were asked for.
+    pub(super) defaults: RefCell<Vec<ResolvedEntry>>,
 }
 
 impl<'d> Reader<'d> {
@@ -31,6 +33,7 @@ impl<'d> Reader<'d> {
             problems: RefCell::default(),
             listing: RefCell::default(),
             places: RefCell::default(),
+            defaults: RefCell::default(),
         }
     }
 

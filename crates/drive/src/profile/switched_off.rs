@@ -6,6 +6,7 @@ use std::fmt;
 use firstread_core::params::{Need, Role};
 use firstread_firmware::WriteCache;
 
+use crate::profile::value::Words;
 use crate::profile::{DriveProfile, SchemeChoice};
 
 /// A part of a scheme that an option switches off.
@@ -77,17 +78,13 @@ fn by_write_cache(
     choice: &SchemeChoice,
     what: &'static str,
 ) -> Option<SwitchedOff> {
-    let value = match drive.dram.write_cache {
-        WriteCache::Protected => return None,
-        WriteCache::Volatile => "volatile",
-        WriteCache::WriteThrough => "write-through",
-    };
-    Some(SwitchedOff {
+    let cache = drive.dram.write_cache;
+    (cache != WriteCache::Protected).then(|| SwitchedOff {
         axis: choice.axis.name,
         scheme: choice.scheme.name,
         what,
         option: "dram.write_cache",
-        value,
+        value: cache.word(),
         why: "a flush waits for the stream of the host alone",
     })
 }

@@ -66,11 +66,11 @@ impl Arbiter {
     pub(crate) fn of(profile: &QueuesProfile) -> Arbiter {
         let count = profile.count as usize;
         match profile.arbitration {
-            Arbitration::RoundRobin => Arbiter::round_robin(count, profile.burst),
+            Arbitration::RoundRobin => Arbiter::round_robin(count, profile.burst.0),
             Arbitration::WeightedRoundRobin => {
                 let all = profile.classes.iter().cycle().take(count);
                 let classes: Vec<PriorityClass> = all.copied().collect();
-                Arbiter::weighted(&classes, profile.burst, profile.weights)
+                Arbiter::weighted(&classes, profile.burst.0, profile.weights())
             }
         }
     }

@@ -33,7 +33,7 @@ impl Queues {
     /// None if there is one queue with immediate fetches, which needs no arbitration. Commands wait in queues
     /// only if a drive has several queues, or holds fewer commands than `max_outstanding`.
     pub(crate) fn new(profile: &QueuesProfile, max_outstanding: u32) -> Option<Box<Queues>> {
-        let held_most = profile.fetched.min(max_outstanding);
+        let held_most = profile.fetched.0.min(max_outstanding);
         if profile.count == 1 && held_most == max_outstanding {
             return None;
         }

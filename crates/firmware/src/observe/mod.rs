@@ -28,7 +28,7 @@ pub use counters::{
 };
 pub use fdp::{FdpEvent, FdpEventKind, FdpLog, KEPT_FDP_EVENTS};
 pub use future::{Future, FutureBuilder, PageFuture};
-pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
+pub use heat::{Epoch, Heat, HeatConfig, PageHeat};
 pub use page_reads::{Outcome, Probe, ProbeResult, ReadCtx};
 pub use regions::{ENTRY_WAYS, MOST_REGIONS, RegionId, RegionRow, Regions};
 pub use step_times::{StepRest, StepTimes};

@@ -41,9 +41,6 @@ impl Default for Epoch {
     }
 }
 
-/// Most memory by default (bytes).
-pub const MOST_HEAT_BYTES: u64 = 255 << 20;
-
 impl Default for HeatConfig {
     /// Four bits for reads and four for writes of each slot.
     fn default() -> HeatConfig {
@@ -55,7 +52,7 @@ impl Default for HeatConfig {
             epoch_counts_writes: true,
             reset_on_update: false,
             shuffle: false,
-            most_bytes: MOST_HEAT_BYTES,
+            most_bytes: 255 << 20,
             seed: 0,
         }
     }

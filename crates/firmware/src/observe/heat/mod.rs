@@ -24,7 +24,7 @@ use firstread_core::Lpn;
 
 use accesses::{Access, Accesses};
 use bounded::Bounded;
-pub use config::{Epoch, HeatConfig, MOST_HEAT_BYTES};
+pub use config::{Epoch, HeatConfig};
 use counters::Counters;
 pub use counters::PageHeat;
 use flat::Flat;
