@@ -2,7 +2,7 @@
 
 use firstread_session::Varied;
 
-use super::combination::{Combination, Ran};
+use super::combination::{Combination, Rows};
 use super::table::{PERCENTILES, has};
 use crate::figure::{
     Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
@@ -41,7 +41,7 @@ impl Roles {
 }
 
 /// The picture; none where no percentile is known.
-pub fn draw(ran: &Ran<'_>) -> Option<Figure> {
+pub fn draw(ran: &Rows<'_>) -> Option<Figure> {
     let varied = &ran.asked.sweep.varied;
     let roles = Roles::of(varied)?;
     let others: Vec<usize> = (0..varied.len())
@@ -111,7 +111,7 @@ fn along((varied, values): &(Varied, Vec<String>)) -> Axis {
 
 /// The series of a panel, whose combinations are those for which `is_in` holds.
 fn of_panel_series(
-    ran: &Ran<'_>,
+    ran: &Rows<'_>,
     roles: &Roles,
     metric: &str,
     is_in: &dyn Fn(&Combination) -> bool,

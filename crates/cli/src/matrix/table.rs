@@ -4,7 +4,7 @@ use anyhow::Result;
 use firstread_session::study::metric::{Metric, Source};
 use firstread_session::{Setup, Varied};
 
-use super::combination::{Combination, Ran};
+use super::combination::{Combination, Rows};
 use crate::output::format::{Side, change, count, rare, si, table, time};
 use crate::output::human;
 
@@ -38,12 +38,12 @@ const AFTER: [Figure; 4] = [
 ];
 
 /// Whether any combination has `metric`.
-pub fn has(ran: &Ran<'_>, metric: &str) -> bool {
+pub fn has(ran: &Rows<'_>, metric: &str) -> bool {
     ran.combinations.iter().any(|c| c.over(metric).is_some())
 }
 
 /// The percentile of the tail that every combination has.
-fn tail(ran: &Ran<'_>) -> Option<(&'static str, &'static str)> {
+fn tail(ran: &Rows<'_>) -> Option<(&'static str, &'static str)> {
     let all = |metric: &str| ran.combinations.iter().all(|c| c.over(metric).is_some());
     let mut known = PERCENTILES[..4].iter().rev();
     known
@@ -52,7 +52,7 @@ fn tail(ran: &Ran<'_>) -> Option<(&'static str, &'static str)> {
 }
 
 /// The combination that `of` is compared with: the same but for the first value of what is first.
-fn base<'a>(ran: &'a Ran<'_>, of: &Combination) -> Option<&'a Combination> {
+fn base<'a>(ran: &'a Rows<'_>, of: &Combination) -> Option<&'a Combination> {
     let first = ran.asked.sweep.varied.first()?.1.first()?;
     let same = |c: &&Combination| {
         c.values[0] == *first && c.values[1..] == of.values[1..] && c.jobs == of.jobs
@@ -60,7 +60,7 @@ fn base<'a>(ran: &'a Ran<'_>, of: &Combination) -> Option<&'a Combination> {
     ran.combinations.iter().find(same)
 }
 
-pub fn report(ran: &Ran<'_>) -> String {
+pub fn report(ran: &Rows<'_>) -> String {
     let varied = &ran.asked.sweep.varied;
     let drives = ran.asked.seeds.len();
     let percentiles = PERCENTILES
@@ -119,7 +119,7 @@ pub fn report(ran: &Ran<'_>) -> String {
 }
 
 /// What is needed for percentiles that are not there.
-fn needs(ran: &Ran<'_>, blank: bool) -> String {
+fn needs(ran: &Rows<'_>, blank: bool) -> String {
     let missing = PERCENTILES.iter().find(|(metric, ..)| !has(ran, metric));
     let mut text = String::new();
     if blank {
@@ -132,7 +132,7 @@ fn needs(ran: &Ran<'_>, blank: bool) -> String {
 }
 
 /// What has run, and what all runs have in common.
-fn heading(ran: &Ran<'_>) -> String {
+fn heading(ran: &Rows<'_>) -> String {
     let varied = &ran.asked.sweep.varied;
     let each = ran.combinations.iter().filter(|c| c.is_first());
     let runs: usize = each.map(|c| c.runs.len()).sum();
@@ -218,7 +218,7 @@ fn schemes(setups: &[&Setup]) -> String {
 }
 
 /// A row for each run and drive, or for each group of its jobs: where it lies, how it ended, and its metrics. Units are in the names of columns.
-pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
+pub fn csv(ran: &Rows<'_>) -> Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     let varied = &ran.asked.sweep.varied;
     let mut head = vec!["workload".to_owned()];
@@ -270,7 +270,7 @@ pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
 }
 
 /// Whether any run has `metric`.
-fn any(ran: &Ran<'_>, metric: &str) -> bool {
+fn any(ran: &Rows<'_>, metric: &str) -> bool {
     let mut runs = ran.combinations.iter().flat_map(|c| &c.runs);
     runs.any(|(_, kept)| kept.values.contains_key(metric))
 }

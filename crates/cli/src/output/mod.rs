@@ -18,7 +18,7 @@ pub mod understood;
 pub mod writes;
 
 use firstread_session::files::Page;
-use firstread_session::{Outcome, Setup, results};
+use firstread_session::{Finished, Outcome, Point, Setup, results};
 
 use serde_json::Value;
 pub use tail::{ENOUGH_BEYOND, WITHIN};
@@ -51,13 +51,17 @@ fn pages_with(setup: &Setup, outcome: &Outcome, result: &Value, logs: bool) -> V
         .collect()
 }
 
-/// The files of one of several runs, in a folder of their own. Run time and memory are kept apart from them: the files
+/// The files of one of several runs, in the folder of its name. Run time and memory are kept apart from them: the files
 /// are the same whenever the run was made.
-pub fn pages_in(folder: &str, setup: &Setup, outcome: &Outcome) -> Vec<Page> {
-    let (result, _) = results::result_and_wall(setup, outcome, false);
-    let pages = pages_with(setup, outcome, &result, false).into_iter();
+pub fn pages_in(point: &Point, finished: &Finished) -> Vec<Page> {
+    let Finished::Run(outcome) = finished else {
+        return Vec::new();
+    };
+    let (result, _) = results::result_and_wall(&point.setup, outcome, false);
+    let pages = pages_with(&point.setup, outcome, &result, false).into_iter();
+    let folder = std::path::Path::new(&point.name);
     pages
-        .map(|(name, content)| (std::path::Path::new(folder).join(name), content))
+        .map(|(name, content)| (folder.join(name), content))
         .collect()
 }
 
