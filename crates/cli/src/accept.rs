@@ -9,7 +9,7 @@ use std::fmt;
 use firstread_drive::profile::Dimension;
 use firstread_drive::profile::quantity::{NS, ONE, Quantity};
 use firstread_drive::stats::Percentile;
-use firstread_session::Input;
+use firstread_session::{Input, Kept, Point};
 use firstread_workload::job::{self, JobSpec};
 
 use crate::args::Form;
@@ -272,15 +272,20 @@ pub struct Judged {
     pub cause: String,
 }
 
-/// The verdicts on all runs.
+/// The verdicts on all runs of a command.
 #[derive(Debug)]
-struct Report {
-    text: String,
-    failed: usize,
+pub struct Acceptance {
+    pub text: String,
+    /// The same in a line.
+    pub said: String,
+    pub failed: usize,
 }
 
-/// Judges `runs`, each with its label, by `targets`.
-fn report<'a>(runs: impl Iterator<Item = (String, &'a Summary)>, targets: &[Target]) -> Report {
+/// The verdicts on `runs`, each with its label, by `targets`; none where nothing is asked.
+pub fn judge(runs: &[(String, Summary)], targets: &[Target]) -> Option<Acceptance> {
+    if targets.is_empty() {
+        return None;
+    }
     let mut rows = Vec::new();
     let (mut failed, mut undetermined) = (0, 0);
     let (mut labelled, mut grouped) = (false, false);
@@ -323,48 +328,51 @@ fn report<'a>(runs: impl Iterator<Item = (String, &'a Summary)>, targets: &[Targ
     let sides = vec![Side::Left; rows[0].len()];
     let passed = all - failed - undetermined;
     let mut text = format!("\nacceptance\n{}", table("  ", &sides, &rows));
-    text += &format!("  {passed} of {all} pass, {failed} fail, {undetermined} undetermined");
+    let said = format!("{passed} of {all} pass, {failed} fail, {undetermined} undetermined");
+    text += &format!("  {said}");
     text += match undetermined {
         0 => "\n",
         _ => ": their intervals have the bound within, or the run is too short for one\n",
     };
-    Report { text, failed }
+    Some(Acceptance { text, said, failed })
 }
 
-/// Judges `runs` by `targets`, if there are any. What is printed for people is beside the report, and beside data it goes to
-/// the standard error.
+/// The same of points that are kept.
 ///
 /// # Errors
-/// [`NotAccepted`] where a target failed.
-pub fn judge<'a>(
+/// Where what is kept of a run is not its summary.
+pub fn of_points<'a>(
+    points: impl Iterator<Item = (&'a Point, &'a Kept)>,
     targets: &[Target],
-    form: Form,
-    runs: impl Iterator<Item = (String, &'a Summary)>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Acceptance>> {
     if targets.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let report = report(runs, targets);
-    match form {
-        Form::Human => data(&report.text)?,
-        Form::Json => tell(report.text.trim_start()),
-    }
-    Ok(report.check()?)
+    let run = |(point, kept): (&Point, &Kept)| Ok((point.label.clone(), Summary::read(kept)?));
+    let runs: Vec<(String, Summary)> = points.map(run).collect::<anyhow::Result<_>>()?;
+    Ok(judge(&runs, targets))
 }
 
-impl Report {
-    /// An error where a target failed: exit status 3.
-    fn check(&self) -> Result<(), NotAccepted> {
+impl Acceptance {
+    /// Prints it: beside the report for people, and on the standard error beside data.
+    ///
+    /// # Errors
+    /// [`NotAccepted`] where a target failed: exit status 3.
+    pub fn tell(&self, form: Form) -> anyhow::Result<()> {
+        match form {
+            Form::Human => data(&self.text)?,
+            Form::Json => tell(self.text.trim_start()),
+        }
         match self.failed {
             0 => Ok(()),
-            failed => Err(NotAccepted(failed)),
+            failed => Err(NotAccepted(failed).into()),
         }
     }
 }
 
 /// So many targets failed.
 #[derive(Debug)]
-pub struct NotAccepted(pub usize);
+pub struct NotAccepted(usize);
 
 impl fmt::Display for NotAccepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

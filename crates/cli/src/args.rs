@@ -1,7 +1,7 @@
 //! Options that several sub-commands share, and how their values are read.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -516,6 +516,22 @@ pub struct OutputArgs {
     /// seeds, limits and this program. What differs or is damaged is run anew, and that is said.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// What is printed, and the folder where it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Output<'a> {
+    pub form: Form,
+    pub out: Option<&'a Path>,
+}
+
+impl OutputArgs {
+    pub fn output(&self) -> Output<'_> {
+        Output {
+            form: self.form.form(),
+            out: self.out.as_deref(),
+        }
+    }
 }
 
 impl FormArgs {

@@ -5,7 +5,6 @@
 //! - [`picture`]: as a figure.
 
 mod characterization;
-#[cfg(feature = "figures")]
 mod picture;
 mod report;
 
@@ -143,19 +142,12 @@ pub fn cells(args: &CellsArgs) -> Result<()> {
     })
 }
 
-#[cfg(feature = "figures")]
 fn pictures(result: &Characterization, valleys: &[u8]) -> Vec<Page> {
     let figure = picture::figure(result, valleys);
     vec![
         ("cells.svg".into(), figure.svg()),
         ("cells.png".into(), figure.png()),
     ]
-}
-
-#[cfg(not(feature = "figures"))]
-fn pictures(_: &Characterization, _: &[u8]) -> Vec<Page> {
-    crate::streams::notice("no picture: this firstread was built without its feature `figures`");
-    Vec::new()
 }
 
 /// The chip called `name`, with `sets`, whose paths begin with `chip.`.

@@ -9,25 +9,20 @@ use firstread_core::params::{Need, Role};
 use firstread_drive::stats::Percentile;
 use firstread_session::results::TAIL;
 use firstread_session::{
-    Choice, ChoiceError, Choices, Input, Matrix, Point, Setup, Simulation, Store, Sweep, Varied,
-    crossed,
+    Choice, ChoiceError, Choices, Input, Kept, Point, Simulation, Sweep, Varied, crossed,
 };
-use serde_json::Value;
 
-use crate::args::{
-    BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
-};
-use crate::interrupt;
-use crate::matrix::kept;
-use crate::matrix::{self, Asked, Simulations};
+use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, OutputArgs, Usage, WorkloadArgs};
+use crate::matrix::{self, Asked};
 use crate::output::drives::{self, SPREAD, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Losses, Marks, state_line};
 use crate::output::spread::Spread;
-use crate::output::summary::{self, Direction, Run, Summary, causes, runs};
-use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
-use crate::run::{self, check_ends, check_one_scheme_per_axis, print_notes, run_pages, warn_of};
-use crate::streams::{data, quoted, tell};
+use crate::output::summary::{self, Direction, Run, Summary, causes};
+use crate::output::{self, ENOUGH_BEYOND, WITHIN, page, understood};
+use crate::run::check_one_scheme_per_axis;
+use crate::runs::{self, Combination, Kind, Plan, Ran, Report, Row, View};
+use crate::streams::quoted;
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
@@ -163,103 +158,79 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
             output: &args.output,
         });
     }
-    let axis = schemes
-        .iter()
-        .map(|c| c.axis.name)
-        .collect::<Vec<_>>()
-        .join(",");
-    let points = points(&base, schemes, &seeds)?;
-    let (out, form) = (args.output.out.as_deref(), args.output.form.form());
-    let store = kept::listing_store(out, "comparison", base.input.title(), form)?;
-    let matrix = Matrix {
-        points: &points,
-        threads: args.drives.threads,
-        watch: &Simulations::new(points.len()),
-    };
-    let kept = matrix.kept_with_pages(&store, run::summary, run_pages)?;
-    kept::tell_found(&points, &kept, "runs");
-    let runs = runs(&points, &kept)?;
-    if let Some(first) = runs.first() {
-        warn_of(first);
-    }
-    print_notes(points.iter().map(|point| &point.setup));
-    kept::tell_times(&runs);
-    let mut results: Vec<Compared<'_>> = Vec::new();
-    for run in runs {
-        let schemes = axes_of(run.label);
-        match results.last_mut() {
-            Some(last) if last.label == schemes => last.drives.push(run),
-            _ => results.push(Compared {
-                label: schemes.to_owned(),
-                drives: vec![run],
-            }),
-        }
-    }
-    let whole = kept::whole(&kept, out, "runs");
-    if whole.is_err() {
-        comparable(&mut results);
-        if results.is_empty() {
-            return Err(Interrupted(" before any run had ended".into()).into());
-        }
-    }
-    print(form, &axis, &results, out.is_some().then_some(&store))?;
-    whole?;
-    if form == Form::Human {
-        tell(&format!("\n{}", next_command(args, words, &results)));
-    }
-    let ends = |compared: &Compared<'_>| -> Vec<(String, Option<String>)> {
-        let end = |run: &Run<'_>| {
-            let name = format!("{}, seed {}", compared.label, run.setup.seed);
-            (name, run.summary.end_of_life.clone())
-        };
-        compared.drives.iter().map(end).collect()
-    };
-    let ends: Vec<(String, Option<String>)> = results.iter().flat_map(ends).collect();
-    check_ends(
-        ends.iter()
-            .map(|(name, end)| (name.as_str(), end.as_deref())),
-    )
+    let axes: Vec<&str> = schemes.iter().map(|c| c.axis.name).collect();
+    let plan = Plan::new(
+        Kind::Comparison,
+        Some(axes.join(",")),
+        combinations(&base, schemes)?,
+        &seeds,
+        args.drives.threads,
+        args.output.output(),
+    );
+    runs::several(&plan, &SideBySide { args, words })
 }
 
-/// The points of all combinations of `schemes`, each on the drives of `seeds`. The name of a point is the folder of its
-/// files.
-fn points(base: &Simulation, schemes: Vec<Choices>, seeds: &[u64]) -> Result<Vec<Point>> {
-    let interrupt = interrupt::handled();
-    let mut points = Vec::new();
+/// Schemes side by side.
+struct SideBySide<'a> {
+    args: &'a CompareArgs,
+    words: &'a [String],
+}
+
+impl View for SideBySide<'_> {
+    fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>> {
+        let mut results = compared(ran)?;
+        if !ran.is_whole() {
+            comparable(&mut results);
+        }
+        let rows = results.iter().flat_map(|compared| {
+            let row = move |run: &Run<'a>| Row::of(Some(&compared.label), run.setup, run.kept);
+            compared.drives.iter().map(row)
+        });
+        let shown = results.iter().map(|compared| page::Shown {
+            name: compared.label.clone(),
+            runs: compared.runs().collect(),
+        });
+        let (headline, sections) = page::of(&shown.collect::<Vec<_>>());
+        Ok(Report {
+            headline,
+            sections,
+            text: report(ran.plan.axis.as_deref().unwrap_or_default(), &results),
+            rows: rows.collect(),
+            next: Some(next_command(self.args, self.words, &results)),
+            ..Report::default()
+        })
+    }
+}
+
+/// All combinations of `schemes`.
+fn combinations(base: &Simulation, schemes: Vec<Choices>) -> Result<Vec<Combination>> {
     let axes: Vec<Vec<Choice>> = schemes.into_iter().map(|c| c.schemes).collect();
-    for choices in crossed(&axes) {
-        let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
-        let schemes = names.join(",");
+    let one = |choices: Vec<Choice>| {
+        let values: Vec<String> = choices.iter().map(|c| c.scheme.name.to_owned()).collect();
         let simulation = Simulation {
             schemes: choices,
             ..base.clone()
         };
-        let setup = simulation.setup()?;
-        for &seed in seeds {
-            let setup = Setup {
-                seed,
-                interrupt: interrupt.clone(),
-                ..setup.clone()
-            };
-            let (label, name) = match seeds.len() > 1 {
-                true => (
-                    format!("{schemes} seed {seed}"),
-                    format!("{schemes}/seed-{seed}"),
-                ),
-                false => (schemes.clone(), schemes.clone()),
-            };
-            points.push(Point {
-                name,
-                ..Point::new(&label, setup)
-            });
-        }
-    }
-    Ok(points)
+        Ok(Combination {
+            label: values.join(","),
+            values,
+            setup: simulation.setup()?,
+            life: None,
+        })
+    };
+    crossed(&axes).into_iter().map(one).collect()
 }
 
-/// The schemes in the label of a point.
-fn axes_of(label: &str) -> &str {
-    label.split(' ').next().unwrap_or_default()
+/// What has run of each scheme.
+fn compared<'a>(ran: &'a Ran<'_>) -> Result<Vec<Compared<'a>>> {
+    let of = |(combination, runs): (&Combination, Vec<(&'a Point, &'a Kept)>)| {
+        let drives = runs.into_iter().map(|(point, kept)| Run::read(point, kept));
+        Ok(Compared {
+            label: combination.label.clone(),
+            drives: drives.collect::<Result<_>>()?,
+        })
+    };
+    ran.combinations().map(of).collect()
 }
 
 /// Keeps of `results` the drives that all schemes have run, and the schemes that have run one of those: drives are
@@ -287,29 +258,6 @@ fn comparable(results: &mut Vec<Compared<'_>>) {
         compared
             .drives
             .retain(|run| common.contains(&run.setup.seed));
-    }
-}
-
-/// Prints the comparison, and keeps it in `store`.
-fn print(form: Form, axis: &str, results: &[Compared<'_>], store: Option<&Store>) -> Result<()> {
-    let report = report(axis, results);
-    let listed = |result: fn(&Run<'_>) -> Value| {
-        let each = results.iter().flat_map(|compared| {
-            let row = move |run: &Run<'_>| kept::row(Some(&compared.label), run.setup, result(run));
-            compared.drives.iter().map(row)
-        });
-        kept::listed(Some(axis), each)
-    };
-    if let Some(store) = store {
-        let all = listed(|run| run.kept.result());
-        store.write(&[
-            ("compare.json".into(), all.into_bytes()),
-            ("compare.txt".into(), report.as_bytes().to_vec()),
-        ])?;
-    }
-    match form {
-        Form::Json => data(&listed(|run| run.kept.result_and_wall())),
-        Form::Human => data(&report),
     }
 }
 
@@ -503,10 +451,6 @@ fn burn_ins(results: &[Compared<'_>]) -> String {
     text
 }
 
-fn iops(run: &Summary) -> f64 {
-    run.explained().count as f64 * 1e9 / run.runtime_ns.max(1) as f64
-}
-
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(String::from).to_vec()
 }
@@ -570,7 +514,7 @@ fn latency_table(axis: &str, results: &[Compared<'_>]) -> String {
     ])];
     for (i, compared) in results.iter().enumerate() {
         let base = results.first().filter(|_| i > 0);
-        let figures: [Figure<'_>; 3] = [(&tail, time), (&mean, time), (&iops, si)];
+        let figures: [Figure<'_>; 3] = [(&tail, time), (&mean, time), (&Summary::iops, si)];
         let mut of_scheme = rows(compared, base, &figures);
         of_scheme[0][1] += &mark(&mut marks, compared, percent);
         all.extend(of_scheme);

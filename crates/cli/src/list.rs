@@ -29,7 +29,6 @@ enum What {
     /// Schemes by axis, for `--scheme`
     Schemes,
     /// Shipped studies, for `firstread study`
-    #[cfg(feature = "figures")]
     Studies,
     /// Metrics of a study: what its figures and claims can show
     Metrics,
@@ -58,7 +57,6 @@ pub fn list(args: &ListArgs) -> Result<()> {
         What::Chips => chips()?,
         What::Axes => axes(),
         What::Schemes => schemes(),
-        #[cfg(feature = "figures")]
         What::Studies => crate::study::shipped()?,
         What::Metrics => metrics(),
         What::Coordinates => coordinates(),

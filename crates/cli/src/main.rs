@@ -2,7 +2,7 @@
 //!
 //! - `run`, `compare`, `study`, `life`, `cells`, `list`, `show`: one file or folder a sub-command.
 //! - [`args`]: options that they share.
-//! - [`output`]: what is printed and kept. `figure`: pictures.
+//! - [`runs`]: runs and lives are planned, made, printed and kept there. [`output`]: what they are turned into. `figure`: pictures.
 //! - [`progress`]: bars on a terminal. [`streams`]: what goes to the standard output and error. [`messages`]: errors.
 //!
 //! Data goes to the standard output, everything else to the standard error.
@@ -11,7 +11,6 @@ mod accept;
 mod args;
 mod cells;
 mod compare;
-#[cfg(feature = "figures")]
 mod figure;
 mod interrupt;
 mod life;
@@ -19,12 +18,13 @@ mod list;
 mod matrix;
 mod messages;
 mod output;
+mod page;
 mod progress;
 mod run;
+mod runs;
 mod shell;
 mod show;
 mod streams;
-#[cfg(feature = "figures")]
 mod study;
 
 use std::process::ExitCode;
@@ -59,7 +59,6 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Compare(compare::CompareArgs),
-    #[cfg(feature = "figures")]
     Study(study::StudyArgs),
     Life(life::LifeArgs),
     Cells(cells::CellsArgs),
@@ -105,7 +104,6 @@ fn main() -> ExitCode {
             let words: Vec<String> = std::env::args().skip(2).collect();
             compare::compare(args, &words)
         }
-        #[cfg(feature = "figures")]
         Command::Study(args) => study::study(args),
         Command::Life(args) => life::life(args),
         Command::Cells(args) => cells::cells(args),

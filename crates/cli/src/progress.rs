@@ -158,6 +158,51 @@ impl Watch for Bars {
     }
 }
 
+/// Is told how a simulation ended.
+pub type Ended = fn(&Point, &str);
+
+/// Bars: one for all simulations, with the time that is left, and one for each that is under way.
+pub struct Simulations {
+    bars: Bars,
+    all: ProgressBar,
+    ended: Ended,
+}
+
+impl Simulations {
+    /// For so many of them.
+    pub fn new(simulations: usize, ended: Ended) -> Simulations {
+        let bars = Bars::default();
+        let all = bars.whole(simulations as u64);
+        Simulations { bars, all, ended }
+    }
+
+    /// So many more of them.
+    pub fn add(&self, simulations: u64) {
+        self.all.inc_length(simulations);
+    }
+}
+
+impl Watch for Simulations {
+    fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a> {
+        self.bars.begin(point)
+    }
+
+    fn begin_life<'a>(&'a self, point: &Point) -> Box<dyn FnMut(LifeProgress) + 'a> {
+        self.bars.begin_life(point)
+    }
+
+    fn done(&self, point: &Point, ended: &str) {
+        (self.ended)(point, ended);
+        self.all.inc(1);
+    }
+}
+
+impl Drop for Simulations {
+    fn drop(&mut self) {
+        self.all.finish_and_clear();
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).expect("the template is well formed");
     style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {

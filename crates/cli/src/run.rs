@@ -5,25 +5,18 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use firstread_drive::Ended;
-use firstread_session::{
-    Alone, Choices, Error, Finished, Kept, Matrix, Outcome, Point, Setup, Simulation, Store, files,
-    results,
-};
+use firstread_session::files::Page;
+use firstread_session::{Choices, Finished, Point, Setup, Simulation, results};
 use serde_json::{Map, Value};
 
-use crate::accept::{self, Targets};
-use crate::args::{
-    BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
-};
+use crate::accept::{self, Acceptance, Target, Targets};
+use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
 use crate::interrupt;
-use crate::matrix::kept;
-use crate::matrix::{self, Asked, Simulations};
-use crate::output::format::count;
-use crate::output::summary::{Run, Summary, end_of_life, runs};
-use crate::output::{self, calibration, drives, human, understood};
-use crate::progress::Bars;
-use crate::streams::{data, notice, tell, warning, written};
+use crate::matrix::{self, Asked};
+use crate::output::summary::{Run, Summary};
+use crate::output::{self, calibration, drives, human, page, understood};
+use crate::runs::{self, Combination, Kind, Plan, Ran, Report, Row, Single, View};
+use crate::streams::{data, written};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -117,220 +110,99 @@ pub fn run(args: &RunArgs) -> Result<()> {
             output: &args.output,
         });
     }
+    let view = OfRuns {
+        accept: &accept::all(&args.accept),
+        logs: args.calibration_log,
+    };
+    let (setup, output) = (base.setup()?, args.output.output());
+    if seeds.len() > 1 {
+        let all = Combination {
+            label: String::new(),
+            values: Vec::new(),
+            setup,
+            life: None,
+        };
+        let threads = args.drives.threads;
+        let plan = Plan::new(Kind::Drives, None, vec![all], &seeds, threads, output);
+        return runs::several(&plan, &view);
+    }
     let setup = Setup {
         interrupt: interrupt::handled(),
-        ..base.setup()?
+        ..setup
     };
-    if seeds.len() > 1 {
-        return run_drives(args, &setup, &seeds);
-    }
-    run_one(args, setup)
-}
-
-/// Runs it on one drive.
-fn run_one(args: &RunArgs, setup: Setup) -> Result<()> {
     let point = Point {
         name: "run".into(),
         ..Point::new(Arc::clone(&setup.input).title(), setup)
     };
-    let store = kept::store_of_one(args.output.out.as_deref(), "run", args.calibration_log)?;
-    let made = |point: &Point, finished: &Finished| match finished {
-        Finished::Run(outcome) => (
-            summary(&point.setup, finished),
-            output::pages(&point.setup, outcome, args.calibration_log),
-        ),
-        Finished::Life(_) => (Map::new(), Vec::new()),
-    };
-    let alone = match point.alone(&Bars::default(), &store, made) {
-        Err(Error::Interrupted) => {
-            let burn_in = match point.setup.burn_in {
-                Some(_) => " in the burn-in,",
-                None => "",
-            };
-            return Err(Interrupted(format!("{burn_in} before the first request")).into());
-        }
-        alone => alone?,
-    };
-    kept::tell_found_alone(&point.label, &alone, "run");
-    match &alone {
-        Alone::Found(kept) => show_found(args, &store, &point.setup, kept),
-        Alone::Ran(Finished::Run(outcome), _) => show_run(args, &point.setup, outcome),
-        Alone::Ran(Finished::Life(_), _) => bail!("a life was lived in place of a run"),
+    runs::single(&point, output, args.calibration_log, &view)
+}
+
+/// How a load on one drive or on several is shown.
+struct OfRuns<'a> {
+    accept: &'a [Target],
+    /// Whether what calibration did is printed.
+    logs: bool,
+}
+
+impl View for OfRuns<'_> {
+    fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>> {
+        let drives = ran.each().map(|(point, kept)| Run::read(point, kept));
+        let drives: Vec<Run<'a>> = drives.collect::<Result<_>>()?;
+        let row = |run: &Run<'a>| Row::of(None, run.setup, run.kept);
+        let shown = page::Shown {
+            name: String::new(),
+            runs: drives.iter().map(|run| &run.summary).collect(),
+        };
+        let (headline, sections) = page::of(&[shown]);
+        Ok(Report {
+            headline,
+            sections,
+            text: drives::report(&drives),
+            rows: drives.iter().map(row).collect(),
+            acceptance: accept::of_points(ran.each(), self.accept)?,
+            ..Report::default()
+        })
     }
 }
 
-/// Prints a run that was found, as it was printed when it was run.
-fn show_found(args: &RunArgs, store: &Store, setup: &Setup, kept: &Kept) -> Result<()> {
-    let run = Run {
-        setup,
-        label: setup.input.name(),
-        kept,
-        summary: Summary::read(kept)?,
-    };
-    warn_of(&run);
-    print_notes([setup].into_iter());
-    match args.output.form.form() {
-        Form::Json => data(&store.page("result.json")?)?,
-        Form::Human => {
-            data(&store.page("report.txt")?)?;
-            if args.calibration_log {
-                data(&format!("\n{}", store.page("calibration.txt")?))?;
+impl Single for OfRuns<'_> {
+    fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
+        match finished {
+            Finished::Run(outcome) => output::pages(&point.setup, outcome, self.logs),
+            Finished::Life(_) => Vec::new(),
+        }
+    }
+
+    fn print(&self, form: Form, point: &Point, finished: &Finished) -> Result<()> {
+        let Finished::Run(outcome) = finished else {
+            bail!("a life was lived in place of a run");
+        };
+        match form {
+            Form::Json => {
+                let whole = results::Whole::new(&point.setup, outcome, self.logs);
+                written(|out| whole.write(out))
+            }
+            Form::Human => {
+                data(&human::report(&point.setup, outcome))?;
+                match self.logs {
+                    true => data(&format!("\n{}", calibration::summary(outcome))),
+                    false => Ok(()),
+                }
             }
         }
     }
-    check_ends([(run.label, run.summary.end_of_life.as_deref())].into_iter())?;
-    judge(args, [(String::new(), &run.summary)].into_iter())
-}
 
-/// Judges runs by what is asked of them, if something is. What is printed for people is beside the report, and beside data
-/// it goes to the standard error.
-fn judge<'a>(args: &RunArgs, runs: impl Iterator<Item = (String, &'a Summary)>) -> Result<()> {
-    let targets = accept::all(&args.accept);
-    accept::judge(&targets, args.output.form.form(), runs)
-}
-
-/// Prints a run, or what there was of it until it was interrupted.
-fn show_run(args: &RunArgs, setup: &Setup, outcome: &Outcome) -> Result<()> {
-    let completed = outcome.stats.ended == Ended::Completed;
-    print_warnings(setup, &Summary::of(setup, outcome), completed);
-    print_notes([setup].into_iter());
-    let (_, wall) = results::result_and_wall(setup, outcome, false);
-    match args.output.form.form() {
-        Form::Json => {
-            let whole = results::Whole::new(setup, outcome, args.calibration_log);
-            written(|out| whole.write(out))?;
-        }
-        Form::Human => {
-            data(&human::report(setup, outcome))?;
-            if args.calibration_log {
-                data(&format!("\n{}", calibration::summary(outcome)))?;
-            }
+    fn printed(&self, form: Form) -> Vec<&'static str> {
+        match (form, self.logs) {
+            (Form::Json, _) => vec!["result.json"],
+            (Form::Human, false) => vec!["report.txt"],
+            (Form::Human, true) => vec!["report.txt", "calibration.txt"],
         }
     }
-    tell(&human::wall(&wall.as_object().cloned().unwrap_or_default()));
-    if outcome.stats.ended == Ended::Interrupted {
-        let requests = count(outcome.stats.requests);
-        return Err(Interrupted(format!(" after {requests} requests")).into());
-    }
-    let end = end_of_life(outcome.stats.ended);
-    check_ends([(setup.input.name(), end.as_deref())].into_iter())?;
-    judge(
-        args,
-        [(String::new(), &Summary::of(setup, outcome))].into_iter(),
-    )
-}
 
-/// Runs it on several drives.
-fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
-    let point = |&seed: &u64| {
-        let setup = Setup {
-            seed,
-            ..setup.clone()
-        };
-        Point {
-            name: format!("seed-{seed}"),
-            ..Point::new(&format!("seed {seed}"), setup)
-        }
-    };
-    let points: Vec<Point> = seeds.iter().map(point).collect();
-    let (out, form) = (args.output.out.as_deref(), args.output.form.form());
-    let store = kept::listing_store(out, "drives", setup.input.title(), form)?;
-    let matrix = Matrix {
-        points: &points,
-        threads: args.drives.threads,
-        watch: &Simulations::new(points.len()),
-    };
-    let results = matrix.kept_with_pages(&store, summary, run_pages)?;
-    kept::tell_found(&points, &results, "runs");
-    let runs = runs(&points, &results)?;
-    let Some(first) = runs.first() else {
-        return Err(Interrupted(" before any run had ended".into()).into());
-    };
-    warn_of(first);
-    print_notes([first.setup].into_iter());
-    kept::tell_times(&runs);
-    let row = |run: &Run<'_>, result| kept::row(None, run.setup, result);
-    if out.is_some() {
-        let listed = runs.iter().map(|run| row(run, run.kept.result()));
-        let listed = kept::listed(None, listed).into_bytes();
-        let report = drives::report(&runs).into_bytes();
-        store.write(&[
-            ("drives.json".into(), listed),
-            ("drives.txt".into(), report),
-        ])?;
-    }
-    match form {
-        Form::Json => {
-            let listed = runs.iter().map(|run| row(run, run.kept.result_and_wall()));
-            data(&kept::listed(None, listed))?;
-        }
-        Form::Human => data(&drives::report(&runs))?,
-    }
-    kept::whole(&results, out, "runs")?;
-    let ends = runs
-        .iter()
-        .map(|run| (run.label, run.summary.end_of_life.as_deref()));
-    check_ends(ends)?;
-    let each = runs.iter();
-    judge(args, each.map(|run| (run.label.to_owned(), &run.summary)))
-}
-
-/// What tables need of a run, to be kept.
-pub fn summary(setup: &Setup, finished: &Finished) -> Map<String, Value> {
-    match finished {
-        Finished::Run(outcome) => Summary::of(setup, outcome).values(),
-        Finished::Life(_) => Map::new(),
-    }
-}
-
-/// The files of a run among several, in the folder of its name.
-pub fn run_pages(point: &Point, finished: &Finished) -> Vec<files::Page> {
-    match finished {
-        Finished::Run(outcome) => output::pages_in(&point.name, &point.setup, outcome),
-        Finished::Life(_) => Vec::new(),
-    }
-}
-
-/// The notices of a run that is kept.
-pub fn warn_of(run: &Run<'_>) {
-    let completed = run.kept.ended == results::ended(Ended::Completed);
-    print_warnings(run.setup, &run.summary, completed);
-}
-
-/// Prints notices: options that were interpreted differently, and limits that were not reached.
-fn print_warnings(setup: &Setup, summary: &Summary, completed: bool) {
-    for n in &summary.notices {
-        notice(n);
-    }
-    if let Some(cells) = setup.other_cells() {
-        notice(&cells.to_string());
-    }
-    if let Some(beyond) = setup.beyond_rating() {
-        warning(&beyond.to_string());
-    }
-    let short = summary.groups().iter().filter(|group| group.is_short);
-    for group in short.filter(|_| completed) {
-        let jobs = match group.jobs.as_str() {
-            "" => String::new(),
-            jobs => format!(" {jobs}"),
-        };
-        notice(&format!(
-            "{}:{jobs} ended after {} requests, before the limit of {}",
-            setup.input.name(),
-            count(group.requests),
-            count(setup.limit.unwrap_or(0))
-        ));
-    }
-}
-
-/// Prints what is to be known of these drives, each note once.
-pub fn print_notes<'a>(setups: impl Iterator<Item = &'a Setup>) {
-    let mut told = Vec::new();
-    for note in setups.flat_map(Setup::notes) {
-        if !told.contains(&note) {
-            notice(&note);
-            told.push(note);
-        }
+    fn acceptance(&self, _: &Point, values: &Map<String, Value>) -> Result<Option<Acceptance>> {
+        let run = (String::new(), Summary::of_values(values)?);
+        Ok(accept::judge(&[run], self.accept))
     }
 }
 
@@ -345,14 +217,4 @@ pub fn check_one_scheme_per_axis(axes: impl Iterator<Item = &'static str>) -> Re
         seen.push(axis);
     }
     Ok(())
-}
-
-/// Reports drives whose life ended, each by its name, after their results are printed: exit status 1.
-pub fn check_ends<'a>(ends: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Result<()> {
-    let told = ends.filter_map(|(name, end)| Some(format!("{name}: {}", end?)));
-    let told: Vec<String> = told.collect();
-    match told.is_empty() {
-        true => Ok(()),
-        false => bail!("{}", told.join("\n")),
-    }
 }

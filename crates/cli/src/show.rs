@@ -82,7 +82,6 @@ pub fn show(args: &ShowArgs) -> Result<()> {
             wrap(STAND_IN_NOTE, "  ", "  ")
         ));
     }
-    #[cfg(feature = "figures")]
     if let Some(title) = crate::study::title(name)? {
         parts.push(format!(
             "study {name}: {title}\n  firstread study {name} --quick --out DIR\n"

@@ -45,10 +45,6 @@ pub struct Conditions {
 pub struct Characterization {
     pub name: String,
     pub conditions: Conditions,
-    #[cfg_attr(
-        not(feature = "figures"),
-        allow(dead_code, reason = "only pictures show it")
-    )]
     pub variation: VariationProfile,
     pub tables: VoltageTables,
     /// Factory default level of each valley (mV), index `valley - 1`.
@@ -210,10 +206,6 @@ impl Characterization {
     }
 
     /// Share of all cells at `mv`, per mV, that are in a state distributed as `state`.
-    #[cfg_attr(
-        not(feature = "figures"),
-        allow(dead_code, reason = "only pictures show it")
-    )]
     pub fn density(&self, state: StateDistribution, mv: f64) -> f64 {
         let at = |sigma: f64| density((mv - state.mean_mv) / sigma) / sigma;
         let wide = self.variation.tail_fraction;

@@ -4,6 +4,7 @@ use clap::Parser;
 use serde_json::json;
 
 use super::*;
+use crate::args::{Form, Output};
 
 /// A percentile by hand: percent, microseconds, requests beyond, half its interval in microseconds.
 type ByHand = (f64, u64, u64, Option<u64>);
@@ -44,9 +45,9 @@ fn by_hand(real: &Summary, slow: u64, lost: u64) -> Summary {
         (99.999, 2_000 * slow, 2, None),
     ];
     // All time of the slowest by cause: queue, map, cleaning, reserve.
-    let mut values = real.values();
-    values.insert("tail".into(), json!(["3 1000 500 300 150 50"]));
-    let mut summary: Summary = serde_json::from_value(values.into()).unwrap();
+    let mut values = serde_json::to_value(real).unwrap();
+    values["tail"] = json!(["3 1000 500 300 150 50"]);
+    let mut summary: Summary = serde_json::from_value(values).unwrap();
     summary.requests = 250_000;
     summary.runtime_ns = 2_000_000_000;
     summary.read = direction(200_000, lost, 100.0 * slow as f64, &percentiles);
@@ -71,7 +72,13 @@ fn with_results(by: [[(u64, u64); 2]; 2], check: impl FnOnce(Vec<Compared<'_>>))
         ..Simulation::of(Input::job_file("load", job).unwrap())
     };
     let schemes: Choices = "gc_victim=greedy,cost-benefit".parse().unwrap();
-    let points = points(&base, vec![schemes], &[1, 2]).unwrap();
+    let output = Output {
+        form: Form::Human,
+        out: None,
+    };
+    let all = combinations(&base, vec![schemes]).unwrap();
+    let plan = Plan::new(Kind::Comparison, None, all, &[1, 2], Some(1), output);
+    let points = &plan.points;
     let labels: Vec<&str> = points.iter().map(|p| p.label.as_str()).collect();
     let names: Vec<&str> = points.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(
@@ -92,28 +99,14 @@ fn with_results(by: [[(u64, u64); 2]; 2], check: impl FnOnce(Vec<Compared<'_>>))
             "cost-benefit/seed-2"
         ]
     );
-    let store = Store::in_memory("comparison");
-    let matrix = Matrix {
-        points: &points,
-        threads: Some(1),
-        watch: &Simulations::new(points.len()),
-    };
-    let kept = matrix
-        .kept_with_pages(&store, crate::run::summary, run_pages)
-        .unwrap();
-    let mut runs = runs(&points, &kept).unwrap();
-    for (run, (slow, lost)) in runs.iter_mut().zip(by.concat()) {
-        run.summary = by_hand(&run.summary, slow, lost);
+    let ran = plan.run(summary::values, |_, _| Vec::new()).unwrap();
+    let mut results = compared(&ran).unwrap();
+    for (of, numbers) in results.iter_mut().zip(by) {
+        for (run, (slow, lost)) in of.drives.iter_mut().zip(numbers) {
+            run.summary = by_hand(&run.summary, slow, lost);
+        }
     }
-    let second = runs.split_off(2);
-    check(vec![of_one_scheme(runs), of_one_scheme(second)]);
-}
-
-fn of_one_scheme(drives: Vec<Run<'_>>) -> Compared<'_> {
-    Compared {
-        label: axes_of(drives[0].label).to_owned(),
-        drives,
-    }
+    check(results);
 }
 
 /// Two drives: the second scheme is twice as slow on the first and as fast on the other, and has lost requests.

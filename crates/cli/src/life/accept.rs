@@ -7,10 +7,9 @@ use anyhow::Result;
 use firstread_session::life::{self, Life};
 
 use super::summary::{Group, Reads, Summary};
-use crate::accept::{Judged, NotAccepted, Target, Verdict};
-use crate::args::{Form, Usage};
+use crate::accept::{Acceptance, Judged, Target, Verdict};
+use crate::args::Usage;
 use crate::output::format::{Side, bytes, count, table};
-use crate::streams::{data, tell};
 
 /// Whether the probes of `life` can be judged by `targets`, as far as that is known before they are run.
 pub fn check(targets: &[Target], life: &Life) -> Result<()> {
@@ -224,13 +223,11 @@ fn in_words(row: &Row<'_>) -> String {
     format!("    {jobs}{until}\n")
 }
 
-/// The verdicts on all lives.
-struct Report {
-    text: String,
-    failed: usize,
-}
-
-fn report(targets: &[Target], groups: &[Group<'_>]) -> Report {
+/// The verdicts on the lives of `groups` by `targets`; none where nothing is asked.
+pub fn judge(targets: &[Target], groups: &[Group<'_>]) -> Option<Acceptance> {
+    if targets.is_empty() {
+        return None;
+    }
     let mut lives = Vec::new();
     for group in groups {
         for (setup, summary) in &group.lives {
@@ -262,9 +259,10 @@ fn report(targets: &[Target], groups: &[Group<'_>]) -> Report {
         all += rows.len();
     }
     let holds = all - failed - undetermined;
-    text += &format!(
-        "  {holds} of {all} hold over the whole life, {failed} fail, {undetermined} undetermined\n"
+    let said = format!(
+        "{holds} of {all} hold over the whole life, {failed} fail, {undetermined} undetermined"
     );
+    text += &format!("  {said}\n");
     if groups.iter().any(|group| group.lives.len() > 1) {
         for group in groups {
             text += &over_drives(targets, group);
@@ -274,7 +272,7 @@ fn report(targets: &[Target], groups: &[Group<'_>]) -> Report {
         text += "  undetermined: the interval has the bound within, or the probe is too short for one (--probe N)\n";
     }
     text += "  only the stages are probed: where a life fails between two of them is not known\n";
-    Report { text, failed }
+    Some(Acceptance { text, said, failed })
 }
 
 /// How many drives of a group hold all targets, and when the first one fails.
@@ -303,26 +301,6 @@ fn over_drives(targets: &[Target], group: &Group<'_>) -> String {
         group.name(),
         group.lives.len()
     )
-}
-
-/// Judges the lives of `groups` by `targets`, if there are any. What is printed for people is beside the report, and beside
-/// data it goes to the standard error.
-///
-/// # Errors
-/// [`NotAccepted`] where a life fails a target.
-pub fn judge(targets: &[Target], form: Form, groups: &[Group<'_>]) -> Result<()> {
-    if targets.is_empty() {
-        return Ok(());
-    }
-    let report = report(targets, groups);
-    match form {
-        Form::Human => data(&report.text)?,
-        Form::Json => tell(report.text.trim_start()),
-    }
-    match report.failed {
-        0 => Ok(()),
-        failed => Err(NotAccepted(failed).into()),
-    }
 }
 
 #[cfg(test)]
@@ -455,7 +433,7 @@ mod tests {
         let groups = [group("area=one"), group("area=differential")];
         let of = |text: &str| {
             let Targets(targets) = Targets::parse(text).unwrap();
-            report(&targets, &groups)
+            judge(&targets, &groups).unwrap()
         };
         let fails = of("read: max=1ns max=1s");
         assert_eq!(fails.failed, 4, "{}", fails.text);

@@ -1,150 +1,85 @@
 //! Several lives, of drives, schemes or over-provisionings: the median of each figure and its spread over drives.
 
-use std::path::Path;
-
 use anyhow::Result;
 use firstread_session::files::Page;
-use firstread_session::life::Life;
-use firstread_session::{Finished, Matrix, Point, Results, Setup};
+use firstread_session::{Finished, Point, Setup};
+use serde_json::{Map, Value};
 
 use super::accept;
+use super::lines;
 use super::pages::pages;
 use super::summary::{Figure, Group, Shown, Summary, values};
 use crate::accept::Target;
-use crate::args::{Form, Interrupted};
-use crate::matrix::Simulations;
-use crate::matrix::kept;
-use crate::output::format::{Side, capacity, table};
+use crate::output::format::{Side, bytes, capacity, table};
 use crate::output::human;
 use crate::output::spread::Spread;
-use crate::streams::{data, tell};
+use crate::page::Section;
+use crate::runs::{Ran, Report, Row, View};
 
-/// Lives each of `lives` on the drives of `seeds`, so many at a time; prints what came of it as `form`, keeps it in `out`,
-/// and judges it by `targets`.
-pub fn lives(
-    lives: &[(String, Life)],
-    seeds: &[u64],
-    threads: Option<u16>,
-    out: Option<&Path>,
-    form: Form,
-    targets: &[Target],
-) -> Result<()> {
-    let points = points(lives, seeds);
-    let title = lives[0].1.setup.input.title();
-    let store = kept::listing_store(out, "lives", title, form)?;
-    let matrix = Matrix {
-        points: &points,
-        threads,
-        watch: &Simulations::new(points.len()),
-    };
-    let results = matrix.kept_with_pages(&store, |_, finished| values(finished), pages_of)?;
-    kept::tell_found(&points, &results, "lives");
-    let groups = groups(lives, &points, &results)?;
-    if groups.is_empty() {
-        return Err(Interrupted(" before any life had ended".into()).into());
+/// How several lives are shown.
+pub struct Lives<'a> {
+    pub accept: &'a [Target],
+}
+
+impl View for Lives<'_> {
+    fn values(&self, _: &Setup, finished: &Finished) -> Map<String, Value> {
+        values(finished)
     }
-    let text = text(&groups);
-    // A life has nothing in its result that the machine decides.
-    let listed = || {
-        let each = points.iter().enumerate().filter_map(|(i, point)| {
-            let result = results.of(i)?.result();
-            let (label, _) = &lives[i / seeds.len()];
-            let scheme = (!label.is_empty()).then_some(label.as_str());
-            Some(kept::row(scheme, &point.setup, result))
+
+    fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
+        let Finished::Life(of) = finished else {
+            return Vec::new();
+        };
+        let folder = std::path::Path::new(&point.name);
+        let all = pages(&of.life, &of.outcome).into_iter();
+        all.map(|(path, page)| (folder.join(path), page)).collect()
+    }
+
+    fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>> {
+        let groups = groups(ran)?;
+        let rows = ran.combinations().flat_map(|(combination, runs)| {
+            let label = combination.label.as_str();
+            let scheme = (!label.is_empty()).then_some(label);
+            let row = move |(point, kept): (&'a Point, _)| Row::of(scheme, &point.setup, kept);
+            runs.into_iter().map(row).collect::<Vec<_>>()
         });
-        kept::listed(None, each)
-    };
-    if out.is_some() {
-        let mut pages = vec![
-            ("drives.json".into(), listed().into_bytes()),
-            ("drives.txt".into(), text.as_bytes().to_vec()),
-        ];
-        #[cfg(feature = "figures")]
-        if let Some(figure) = super::lines::figure(&heading(&groups), &groups) {
-            pages.push(("drives.svg".into(), figure.svg()));
-            pages.push(("drives.png".into(), figure.png()));
-        }
-        store.write(&pages)?;
+        let several = groups.len() > 1;
+        let tables = groups.iter().map(|group| match several {
+            true => Section::table(group.name(), figures(group)),
+            false => Section::table("Figures over drives", figures(group)),
+        });
+        Ok(Report {
+            headline: groups.iter().map(ends_of).collect(),
+            sections: tables.collect(),
+            text: text(&groups),
+            rows: rows.collect(),
+            figure: lines::figure(&heading(&groups), &groups),
+            acceptance: accept::judge(self.accept, &groups),
+            ..Report::default()
+        })
     }
-    match form {
-        Form::Json => data(&listed())?,
-        Form::Human => data(&text)?,
-    }
-    tell(&format!(
-        "{} lives, {:.1} s of them on one core",
-        results.finished(),
-        results.wall_s()
-    ));
-    kept::whole(&results, out, "lives")?;
-    accept::judge(targets, form, &groups)
 }
 
-/// A point for each drive of each of `lives`.
-fn points(lives: &[(String, Life)], seeds: &[u64]) -> Vec<Point> {
-    let mut points = Vec::new();
-    for (label, life) in lives {
-        for &seed in seeds {
-            let setup = Setup {
-                seed,
-                ..life.setup.clone()
-            };
-            let (label, name) = match label.as_str() {
-                "" => (format!("seed {seed}"), format!("seed-{seed}")),
-                label => (
-                    format!("{label} seed {seed}"),
-                    Point::file_name(label, seed),
-                ),
-            };
-            let point = Point {
-                name,
-                ..Point::new(&label, setup)
-            };
-            points.push(point.of_life(life.terms.clone()));
-        }
-    }
-    points
-}
-
-/// The files of a life among several, in the folder of its name.
-fn pages_of(point: &Point, finished: &Finished) -> Vec<Page> {
-    let Finished::Life(of) = finished else {
-        return Vec::new();
-    };
-    let all = pages(&of.life, &of.outcome).into_iter();
-    let below = |(path, page)| (format!("{}/{path}", point.name).into(), page);
-    all.map(below).collect()
-}
-
-/// Each of `lives` of which any drive has a result.
-fn groups<'a>(
-    lives: &'a [(String, Life)],
-    points: &'a [Point],
-    results: &Results,
-) -> Result<Vec<Group<'a>>> {
-    let drives = points.len() / lives.len();
+/// Each of the lives of which any drive has a result.
+fn groups<'a>(ran: &'a Ran<'_>) -> Result<Vec<Group<'a>>> {
     let mut groups = Vec::new();
-    for (i, (label, _)) in lives.iter().enumerate() {
-        let mut of_label = Vec::new();
-        let of_life = points.iter().enumerate().skip(i * drives).take(drives);
-        for (at, point) in of_life {
-            let Some(kept) = results.of(at) else {
-                continue;
-            };
-            of_label.push((&point.setup, Summary::read(kept)?));
-        }
-        if !of_label.is_empty() {
-            groups.push(Group {
-                label,
-                lives: of_label,
-            });
-        }
+    for (combination, runs) in ran.combinations() {
+        let lives = runs
+            .into_iter()
+            .map(|(point, kept)| Ok((&point.setup, Summary::read(&kept.values)?)));
+        groups.push(Group {
+            label: &combination.label,
+            lives: lives.collect::<Result<_>>()?,
+        });
     }
     Ok(groups)
 }
 
 /// Load and drive of the lives.
 fn heading(groups: &[Group<'_>]) -> String {
-    let (setup, _) = &groups[0].lives[0];
+    let Some((setup, _)) = groups.iter().flat_map(|group| &group.lives).next() else {
+        return String::new();
+    };
     let of_capacity = |(setup, _): &(&Setup, Summary)| setup.profile.capacity_bytes;
     let capacities = groups
         .iter()
@@ -179,13 +114,27 @@ fn text(groups: &[Group<'_>]) -> String {
 }
 
 /// One life on all drives.
-fn of_lives(Group { label, lives: all }: &Group<'_>, named: bool) -> String {
+fn of_lives(group: &Group<'_>, named: bool) -> String {
+    let Group { label, lives: all } = group;
     let mut text = match (named, all.first()) {
         (true, Some((setup, _))) => {
             format!("\n{label}: {}\n", setup.schemes() + &human::notes(setup))
         }
         _ => String::new(),
     };
+    for (end, n) in ends(all) {
+        text += &format!("ended: {end} ({n} of {} drives)\n", all.len());
+    }
+    text += "\n";
+    text + &table(
+        "  ",
+        &[Side::Left, Side::Right, Side::Left],
+        &figures(group),
+    )
+}
+
+/// How lives ended, each end with the number of drives.
+fn ends<'a>(all: &'a [(&Setup, Summary)]) -> Vec<(&'a str, usize)> {
     let mut ends: Vec<(&str, usize)> = Vec::new();
     for (_, Summary { end, .. }) in all {
         match ends.iter_mut().find(|(known, _)| known == end) {
@@ -193,9 +142,25 @@ fn of_lives(Group { label, lives: all }: &Group<'_>, named: bool) -> String {
             None => ends.push((end, 1)),
         }
     }
-    for (end, n) in ends {
-        text += &format!("ended: {end} ({n} of {} drives)\n", all.len());
-    }
+    ends
+}
+
+/// What was written until the end of the lives of `group`, and what ended them.
+fn ends_of(group: &Group<'_>) -> String {
+    let written = Spread::of(group.lives.iter().map(|(_, life)| Some(life.written_bytes)));
+    let written = written.map_or(String::new(), |over| match group.lives.len() {
+        1 => bytes(over.median),
+        _ => format!("{} ({})", bytes(over.median), over.range(bytes)),
+    });
+    let ends = ends(&group.lives).into_iter();
+    let ends: Vec<String> = ends
+        .map(|(end, n)| format!("{end}: {n} of {}", group.lives.len()))
+        .collect();
+    format!("{}: {written} written; {}", group.name(), ends.join("; "))
+}
+
+/// The figures of a life over its drives. The first row is the head.
+fn figures(Group { lives: all, .. }: &Group<'_>) -> Vec<Vec<String>> {
     let mut rows = vec![["", "median", "over drives"].map(String::from).to_vec()];
     let figures = all.first().map(|(_, life)| &life.figures);
     for Figure { name, shown, .. } in figures.into_iter().flatten() {
@@ -212,6 +177,5 @@ fn of_lives(Group { label, lives: all }: &Group<'_>, named: bool) -> String {
             rows.push(vec![name.clone(), show(over.median), over.range(show)]);
         }
     }
-    text += "\n";
-    text + &table("  ", &[Side::Left, Side::Right, Side::Left], &rows)
+    rows
 }

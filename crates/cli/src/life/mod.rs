@@ -5,14 +5,11 @@
 
 mod accept;
 mod drives;
-#[cfg(feature = "figures")]
 mod lines;
 mod pages;
-#[cfg(feature = "figures")]
 mod picture;
 mod report;
 mod summary;
-#[cfg(feature = "figures")]
 mod written;
 
 use std::path::PathBuf;
@@ -28,21 +25,22 @@ use firstread_session::conditions::{
     Temperature, parse_age, parse_fill, parse_pe_cycles, parse_requests, parse_temperature, single,
     usual_state,
 };
+use firstread_session::files::Page;
 use firstread_session::life::{self, Life, ProbeJob, Terms, Until, Years};
 use firstread_session::{
-    Alone, Choices, DEFAULT_DRIVE, Error, Finished, Input, Point, Setup, Simulation, Sweep, Varied,
+    Choices, DEFAULT_DRIVE, Error, Finished, Input, Point, Setup, Simulation, Sweep, Varied,
     results,
 };
+use serde_json::{Map, Value};
 
-use crate::accept::{Targets, all};
-use crate::args::{DrivesArgs, Form, FormArgs, Interrupted, TraceOptions, Usage};
+use crate::accept::{Acceptance, Target, Targets, all};
+use crate::args::{DrivesArgs, Form, FormArgs, Output, TraceOptions, Usage};
 use crate::interrupt;
-use crate::matrix::kept;
-use crate::output::format::count;
 use crate::output::understood;
-use crate::progress::Bars;
 use crate::run::check_one_scheme_per_axis;
+use crate::runs::{self, Combination, Kind, Plan, Single};
 use crate::streams::data;
+use drives::Lives;
 use summary::{Group, Summary};
 
 /// Examples at the end of the help.
@@ -216,6 +214,13 @@ fn one_pe_cycles(text: &str) -> Result<u32, firstread_session::ConditionError> {
 }
 
 impl LifeArgs {
+    fn output(&self) -> Output<'_> {
+        Output {
+            form: self.form.form(),
+            out: self.out.as_deref(),
+        }
+    }
+
     /// The lives that are asked for, each on every drive, with what tells them apart.
     fn lives(&self) -> Result<Vec<(String, Life)>> {
         check_one_scheme_per_axis(self.schemes.iter().map(|c| c.axis.name))?;
@@ -346,69 +351,72 @@ impl LifeArgs {
 pub fn life(args: &LifeArgs) -> Result<()> {
     let mut lives = args.lives()?;
     let seeds = args.drives.seeds(&args.seed)?;
-    match (lives.len(), seeds.len()) {
-        (1, 1) => live_one(args, lives.remove(0).1),
-        _ => {
-            let threads = args.drives.threads;
-            let out = args.out.as_deref();
-            let targets = all(&args.accept);
-            drives::lives(&lives, &seeds, threads, out, args.form.form(), &targets)
-        }
+    let (accept, output) = (all(&args.accept), args.output());
+    if (lives.len(), seeds.len()) == (1, 1) {
+        let (_, life) = lives.remove(0);
+        let point = Point {
+            name: "life".into(),
+            ..Point::new(Arc::clone(&life.setup.input).title(), life.setup)
+        };
+        let point = point.of_life(life.terms);
+        return runs::single(&point, output, false, &OneLife { accept: &accept });
     }
+    let one = |(label, life): (String, Life)| Combination {
+        values: vec![label.clone()],
+        label,
+        setup: life.setup,
+        life: Some(life.terms),
+    };
+    let plan = Plan::new(
+        Kind::Lives,
+        None,
+        lives.into_iter().map(one).collect(),
+        &seeds,
+        args.drives.threads,
+        output,
+    );
+    runs::several(&plan, &Lives { accept: &accept })
 }
 
-/// Lives it on one drive.
-fn live_one(args: &LifeArgs, life: Life) -> Result<()> {
-    let point = Point {
-        name: "life".into(),
-        ..Point::new(Arc::clone(&life.setup.input).title(), life.setup)
-    };
-    let point = point.of_life(life.terms);
-    let store = kept::store_of_one(args.out.as_deref(), "life", false)?;
-    let made = |_: &Point, finished: &Finished| {
-        let pages = match finished {
+/// How the only life is shown.
+struct OneLife<'a> {
+    accept: &'a [Target],
+}
+
+impl Single for OneLife<'_> {
+    fn values(&self, _: &Point, finished: &Finished) -> Map<String, Value> {
+        summary::values(finished)
+    }
+
+    fn pages(&self, _: &Point, finished: &Finished) -> Vec<Page> {
+        match finished {
             Finished::Life(of) => pages::pages(&of.life, &of.outcome),
             Finished::Run(_) => Vec::new(),
-        };
-        let pages = pages.into_iter().map(|(name, page)| (name.into(), page));
-        (summary::values(finished), pages.collect())
-    };
-    let alone = match point.alone(&Bars::default(), &store, made) {
-        Err(Error::Interrupted) => {
-            return Err(Interrupted(" before the first request".into()).into());
         }
-        alone => alone?,
-    };
-    kept::tell_found_alone(&point.label, &alone, "life");
-    let judge = |summary| {
+    }
+
+    fn print(&self, form: Form, _: &Point, finished: &Finished) -> Result<()> {
+        let Finished::Life(of) = finished else {
+            bail!("a run was made in place of a life");
+        };
+        data(&match form {
+            Form::Json => results::text(&life::json(&of.life, &of.outcome)),
+            Form::Human => report::report(&of.life, &of.outcome),
+        })
+    }
+
+    fn printed(&self, form: Form) -> Vec<&'static str> {
+        match form {
+            Form::Json => vec!["life.json"],
+            Form::Human => vec!["life.txt"],
+        }
+    }
+
+    fn acceptance(&self, point: &Point, values: &Map<String, Value>) -> Result<Option<Acceptance>> {
         let group = Group {
             label: "",
-            lives: vec![(&point.setup, summary)],
+            lives: vec![(&point.setup, Summary::read(values)?)],
         };
-        accept::judge(&all(&args.accept), args.form.form(), &[group])
-    };
-    let of = match &alone {
-        Alone::Found(kept) => {
-            let page = match args.form.form() {
-                Form::Json => "life.json",
-                Form::Human => "life.txt",
-            };
-            data(&store.page(page)?)?;
-            return judge(Summary::read(kept)?);
-        }
-        Alone::Ran(Finished::Life(of), _) => of,
-        Alone::Ran(Finished::Run(_), _) => bail!("a run was made in place of a life"),
-    };
-    let (life, outcome) = (&of.life, &of.outcome);
-    match args.form.form() {
-        Form::Json => data(&results::text(&life::json(life, outcome)))?,
-        Form::Human => data(&report::report(life, outcome))?,
-    }
-    match outcome.interrupted {
-        true => {
-            let requests = count(outcome.lived.requests);
-            Err(Interrupted(format!(" after {requests} requests")).into())
-        }
-        false => judge(Summary::of(of)),
+        Ok(accept::judge(self.accept, &[group]))
     }
 }

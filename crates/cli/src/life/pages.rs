@@ -1,25 +1,40 @@
 //! The files that are kept of a life.
 
+use firstread_session::files::Page;
 use firstread_session::life::{self, Life, LifeOutcome};
 use firstread_session::results;
 
-#[cfg(feature = "figures")]
 use super::picture;
 use super::report;
+use crate::output::format::bytes;
+use crate::page::{self, Section};
 
 /// The files of a life: its result, its tables and its picture.
-pub fn pages(life: &Life, outcome: &LifeOutcome) -> Vec<(&'static str, Vec<u8>)> {
+pub fn pages(life: &Life, outcome: &LifeOutcome) -> Vec<Page> {
     let json = results::text(&life::json(life, outcome));
-    let mut pages = vec![
-        ("life.json", json.into_bytes()),
-        ("life.txt", report::report(life, outcome).into_bytes()),
-        ("life.csv", report::csv(outcome).into_bytes()),
+    let figure = picture::figure(life, outcome);
+    let report = report::report(life, outcome);
+    let sections = [
+        Section::figure("Over the life", &figure),
+        Section::fixed("The report as it is printed", &report),
     ];
-    #[cfg(feature = "figures")]
-    {
-        let figure = picture::figure(life, outcome);
-        pages.push(("life.svg", figure.svg()));
-        pages.push(("life.png", figure.png()));
-    }
-    pages
+    let written = bytes(outcome.lived.written_bytes());
+    let headline = format!(
+        "{written} written; {}",
+        report::end(life, outcome.lived.end)
+    );
+    vec![
+        ("life.json".into(), json.into_bytes()),
+        (
+            "life.txt".into(),
+            report::report(life, outcome).into_bytes(),
+        ),
+        ("life.csv".into(), report::csv(outcome).into_bytes()),
+        ("life.svg".into(), figure.svg()),
+        ("life.png".into(), figure.png()),
+        (
+            "report.html".into(),
+            page::page(&figure.title, &[headline], &sections),
+        ),
+    ]
 }

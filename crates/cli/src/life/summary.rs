@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use firstread_firmware::observe::Owner;
 use firstread_session::life::{self, AreaWear, LifeOutcome, Probe};
-use firstread_session::{Finished, FinishedLife, Kept, Setup};
+use firstread_session::{Finished, FinishedLife, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -103,9 +103,9 @@ pub fn values(finished: &Finished) -> Map<String, Value> {
 }
 
 impl Summary {
-    /// The summary of a life that is kept.
-    pub fn read(kept: &Kept) -> Result<Summary> {
-        let value = Value::Object(kept.values.clone());
+    /// The summary of a life, from [`values`] that are kept.
+    pub fn read(values: &Map<String, Value>) -> Result<Summary> {
+        let value = Value::Object(values.clone());
         serde_json::from_value(value).context("what is kept of a life is not its summary")
     }
 

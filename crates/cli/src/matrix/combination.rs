@@ -94,8 +94,8 @@ impl Combination {
     }
 }
 
-/// All that has run.
-pub struct Ran<'a> {
+/// The rows of the table.
+pub struct Rows<'a> {
     /// What was asked for.
     pub asked: &'a Asked<'a>,
     /// Every combination of which a run has finished.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use firstread_session::study::metric::{Metric, Source};
 use firstread_session::{Setup, Varied};
 
-use super::combination::{Combination, Ran};
+use super::combination::{Combination, Rows};
 use crate::output::format::{Side, change, count, rare, si, table, time};
 use crate::output::human;
 
@@ -38,12 +38,12 @@ const AFTER: [Figure; 4] = [
 ];
 
 /// Whether any combination has `metric`.
-pub fn has(ran: &Ran<'_>, metric: &str) -> bool {
+pub fn has(ran: &Rows<'_>, metric: &str) -> bool {
     ran.combinations.iter().any(|c| c.over(metric).is_some())
 }
 
 /// The percentile of the tail that every combination has.
-fn tail(ran: &Ran<'_>) -> Option<(&'static str, &'static str)> {
+fn tail(ran: &Rows<'_>) -> Option<(&'static str, &'static str)> {
     let all = |metric: &str| ran.combinations.iter().all(|c| c.over(metric).is_some());
     let mut known = PERCENTILES[..4].iter().rev();
     known
@@ -52,7 +52,7 @@ fn tail(ran: &Ran<'_>) -> Option<(&'static str, &'static str)> {
 }
 
 /// The combination that `of` is compared with: the same but for the first value of what is first.
-fn base<'a>(ran: &'a Ran<'_>, of: &Combination) -> Option<&'a Combination> {
+fn base<'a>(ran: &'a Rows<'_>, of: &Combination) -> Option<&'a Combination> {
     let first = ran.asked.sweep.varied.first()?.1.first()?;
     let same = |c: &&Combination| {
         c.values[0] == *first && c.values[1..] == of.values[1..] && c.jobs == of.jobs
@@ -60,7 +60,19 @@ fn base<'a>(ran: &'a Ran<'_>, of: &Combination) -> Option<&'a Combination> {
     ran.combinations.iter().find(same)
 }
 
-pub fn report(ran: &Ran<'_>) -> String {
+/// The table, and what it is about.
+pub struct Table {
+    /// The first is the head.
+    pub rows: Vec<Vec<String>>,
+    /// Columns of names, before those of figures.
+    names: usize,
+    /// The percentile whose changes are shown, if one is.
+    pub compared: Option<&'static str>,
+    /// Whether a percentile is not known in some row.
+    blank: bool,
+}
+
+pub fn of(ran: &Rows<'_>) -> Table {
     let varied = &ran.asked.sweep.varied;
     let drives = ran.asked.seeds.len();
     let percentiles = PERCENTILES
@@ -100,26 +112,53 @@ pub fn report(ran: &Ran<'_>) -> String {
         rows.push(values);
         rows.extend((drives > 1).then_some(ranges));
     }
-    let mut sides = vec![Side::Left; names];
-    sides.resize(rows[0].len(), Side::Right);
-    let mut text = heading(ran) + "\n" + &table("  ", &sides, &rows) + "\n";
-    if let (Some(_), Some((first, values))) = (compared, varied.first()) {
+    Table {
+        rows,
+        names,
+        compared: compared.map(|(_, name)| name),
+        blank,
+    }
+}
+
+/// The report around `of`.
+pub fn report(ran: &Rows<'_>, of: &Table) -> String {
+    let mut sides = vec![Side::Left; of.names];
+    sides.resize(of.rows[0].len(), Side::Right);
+    let mut text = heading(ran) + "\n" + &table("  ", &sides, &of.rows) + "\n";
+    if let (Some(_), Some((first, values))) = (of.compared, ran.asked.sweep.varied.first()) {
         text += &format!(
             "changes are against {}={} with all else the same\n",
             first.name(),
             values[0]
         );
     }
-    if drives > 1 {
+    if ran.asked.seeds.len() > 1 {
         text +=
             "values are medians over drives; below them is the lowest … highest of the drives\n";
     }
-    text += &needs(ran, blank);
+    text += &needs(ran, of.blank);
     text
 }
 
+/// Where the rarest percentile that all rows have is lowest and highest, in a line; none where they have none in common.
+pub fn headline(ran: &Rows<'_>) -> Option<String> {
+    let (metric, name) = tail(ran)?;
+    let of = |c: &Combination| c.over(metric).map_or(0.0, |over| over.median);
+    let by = |a: &&Combination, b: &&Combination| of(a).total_cmp(&of(b));
+    let said = |c: &Combination| {
+        let varied = ran.asked.sweep.varied.iter().zip(&c.values);
+        let values = varied.map(|((v, _), value)| format!("{}={value}", v.name()));
+        let jobs = c.jobs.as_ref().map(|(_, jobs)| format!("jobs {jobs}"));
+        let at: Vec<String> = values.chain(jobs).collect();
+        format!("{} at {}", us(of(c)), at.join(" "))
+    };
+    let all = || ran.combinations.iter();
+    let (low, high) = (all().min_by(by)?, all().max_by(by)?);
+    Some(format!("{name}: from {} to {}", said(low), said(high)))
+}
+
 /// What is needed for percentiles that are not there.
-fn needs(ran: &Ran<'_>, blank: bool) -> String {
+fn needs(ran: &Rows<'_>, blank: bool) -> String {
     let missing = PERCENTILES.iter().find(|(metric, ..)| !has(ran, metric));
     let mut text = String::new();
     if blank {
@@ -132,7 +171,7 @@ fn needs(ran: &Ran<'_>, blank: bool) -> String {
 }
 
 /// What has run, and what all runs have in common.
-fn heading(ran: &Ran<'_>) -> String {
+fn heading(ran: &Rows<'_>) -> String {
     let varied = &ran.asked.sweep.varied;
     let each = ran.combinations.iter().filter(|c| c.is_first());
     let runs: usize = each.map(|c| c.runs.len()).sum();
@@ -218,7 +257,7 @@ fn schemes(setups: &[&Setup]) -> String {
 }
 
 /// A row for each run and drive, or for each group of its jobs: where it lies, how it ended, and its metrics. Units are in the names of columns.
-pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
+pub fn csv(ran: &Rows<'_>) -> Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     let varied = &ran.asked.sweep.varied;
     let mut head = vec!["workload".to_owned()];
@@ -270,7 +309,7 @@ pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
 }
 
 /// Whether any run has `metric`.
-fn any(ran: &Ran<'_>, metric: &str) -> bool {
+fn any(ran: &Rows<'_>, metric: &str) -> bool {
     let mut runs = ran.combinations.iter().flat_map(|c| &c.runs);
     runs.any(|(_, kept)| kept.values.contains_key(metric))
 }

@@ -2,7 +2,8 @@
 
 use clap::Parser;
 use firstread_session::conditions::Condition;
-use firstread_session::{Simulation, Sweep, Varied};
+use firstread_session::study::metric;
+use firstread_session::{Input, Simulation, Sweep, Varied};
 
 use super::*;
 use crate::args::OutputArgs;
@@ -16,7 +17,7 @@ struct Line {
 
 /// Two ages and two schemes on two drives. Latencies are those of the first combination times 1, 2, 3 and 4, and on the
 /// second drive a tenth longer; the last combination has no P99 on its second drive.
-fn with_runs(check: impl FnOnce(Ran<'_>)) {
+fn with_runs(check: impl FnOnce(Rows<'_>)) {
     let job = "[a]\nrw=randread\nbs=4k\n".to_owned();
     let gc_victim = firstread_firmware::policy::AXES
         .iter()
@@ -41,15 +42,9 @@ fn with_runs(check: impl FnOnce(Ran<'_>)) {
         threads: Some(1),
         output: &output,
     };
-    let (combinations, points) = points(&asked, &Interrupt::default()).unwrap();
-    let matrix = Matrix {
-        points: &points,
-        threads: Some(1),
-        watch: &(),
-    };
-    let store = kept::store(None, "matrix", "load").unwrap();
-    let kept = matrix.kept(&store, metric::of_finished).unwrap();
-    let mut combinations = gather(combinations, &points, |i| kept.of(i).cloned());
+    let plan = plan(&asked).unwrap();
+    let ran = plan.run(metric::of_finished, |_, _| Vec::new()).unwrap();
+    let mut combinations = gather(&ran);
     for (i, combination) in (1..).zip(&mut combinations) {
         for (drive, (_, kept)) in combination.runs.iter_mut().enumerate() {
             let us = 100.0 * f64::from(i) * (1.0 + 0.1 * drive as f64);
@@ -70,7 +65,7 @@ fn with_runs(check: impl FnOnce(Ran<'_>)) {
             }
         }
     }
-    check(Ran {
+    check(Rows {
         asked: &asked,
         combinations,
     });
@@ -79,14 +74,14 @@ fn with_runs(check: impl FnOnce(Ran<'_>)) {
 #[test]
 fn golden_a_table_of_numbers_by_hand() {
     with_runs(|mut ran| {
-        insta::assert_snapshot!("table", table::report(&ran));
+        insta::assert_snapshot!("table", table::report(&ran, &table::of(&ran)));
         insta::assert_snapshot!("csv", String::from_utf8(table::csv(&ran).unwrap()).unwrap());
         let p99 = |i: usize| (500.0 * i as f64).into();
         ran.combinations[3].runs[1]
             .1
             .values
             .insert("p99_us".into(), p99(4));
-        let text = table::report(&ran);
+        let text = table::report(&ran, &table::of(&ran));
         assert!(
             text.contains("P99 change"),
             "the tail that all have:\n{text}"

@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use firstread_drive::stats::{Latencies, Percentile, Tail, TailShare};
 use firstread_drive::{CAUSES, Cause, Ended};
 use firstread_session::results::TAIL;
-use firstread_session::{Kept, Outcome, Part, Point, Results, Setup};
+use firstread_session::study::metric;
+use firstread_session::{Finished, Kept, Outcome, Part, Point, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -242,16 +243,20 @@ impl Summary {
         }
     }
 
-    /// The same as values that are kept.
-    pub fn values(&self) -> Map<String, Value> {
-        let value = serde_json::to_value(self).unwrap_or_default();
-        value.as_object().cloned().unwrap_or_default()
-    }
-
     /// The summary of a run that is kept.
     pub fn read(kept: &Kept) -> Result<Summary> {
-        let value = Value::Object(kept.values.clone());
+        Summary::of_values(&kept.values)
+    }
+
+    /// The summary among [`values`] that are kept.
+    pub fn of_values(values: &Map<String, Value>) -> Result<Summary> {
+        let value = values.get(SUMMARY).cloned().unwrap_or_default();
         serde_json::from_value(value).context("what is kept of a run is not its summary")
+    }
+
+    /// Requests a second of the direction whose tail is explained.
+    pub fn iops(&self) -> f64 {
+        self.explained().count as f64 * 1e9 / self.runtime_ns.max(1) as f64
     }
 
     /// The direction whose tail is explained.
@@ -291,32 +296,44 @@ impl Summary {
     }
 }
 
+/// The key of a run's summary, which stands beside its metrics.
+const SUMMARY: &str = "summary";
+
+/// What is kept of a run for tables: its metrics, and its summary. Nothing of a life.
+pub fn values(setup: &Setup, finished: &Finished) -> Map<String, Value> {
+    let Finished::Run(outcome) = finished else {
+        return Map::new();
+    };
+    let mut values = metric::of_finished(setup, finished);
+    let summary = serde_json::to_value(Summary::of(setup, outcome));
+    values.insert(SUMMARY.into(), summary.unwrap_or_default());
+    values
+}
+
+/// How the life of the drive of a run ended, from [`values`] that are kept; none where it did not.
+pub fn end_of_life_of(values: &Map<String, Value>) -> Option<&str> {
+    values.get(SUMMARY)?.get("end_of_life")?.as_str()
+}
+
 /// A run that is kept.
 #[derive(Clone)]
 pub struct Run<'a> {
     pub setup: &'a Setup,
-    pub label: &'a str,
     /// What is kept of it.
     pub kept: &'a Kept,
     /// The same for tables.
     pub summary: Summary,
 }
 
-/// Those of the `points` that have a result.
-pub fn runs<'a>(points: &'a [Point], results: &'a Results) -> Result<Vec<Run<'a>>> {
-    let kept = points
-        .iter()
-        .enumerate()
-        .filter_map(|(i, point)| Some((point, results.of(i)?)));
-    let run = |(point, kept): (&'a Point, &'a Kept)| {
+impl<'a> Run<'a> {
+    /// That of `point`.
+    pub fn read(point: &'a Point, kept: &'a Kept) -> Result<Run<'a>> {
         Ok(Run {
             setup: &point.setup,
-            label: &point.label,
             kept,
             summary: Summary::read(kept)?,
         })
-    };
-    kept.map(run).collect()
+    }
 }
 
 /// The groups of jobs of `runs` with the name of each; one without a name where all jobs ran together.
@@ -341,7 +358,7 @@ pub fn parts<'a>(runs: &[Run<'a>]) -> Vec<(Option<String>, Vec<Run<'a>>)> {
 }
 
 /// How the life of a drive ended, in words, if it did.
-pub fn end_of_life(ended: Ended) -> Option<String> {
+fn end_of_life(ended: Ended) -> Option<String> {
     match ended {
         Ended::EndOfLife(end) => Some(end.to_string()),
         // What was interrupted is told by its command.
@@ -413,7 +430,7 @@ mod tests {
         };
         let setup = setup.setup().unwrap();
         let outcome = setup.simulate().unwrap();
-        let text = serde_json::to_string(&Summary::of(&setup, &outcome).values()).unwrap();
+        let text = serde_json::to_string(&Summary::of(&setup, &outcome)).unwrap();
         let summary: Summary = serde_json::from_str(&text).unwrap();
         let all = &outcome.stats.all;
         for (of, latencies) in [(&summary.read, &all.read), (&summary.write, &all.write)] {

@@ -9,7 +9,6 @@ mod args;
 mod claims;
 mod correlation;
 mod figures;
-mod prose;
 mod report;
 mod switches;
 mod tension;
@@ -25,15 +24,15 @@ use firstread_session::study::spec::Study;
 use firstread_session::study::{
     NEW, Named, STUDIES, facts, find, margin, metric, sources, verdict,
 };
-use firstread_session::{Matrix, Results, Store, Unknown, files, study};
+use firstread_session::{Finished, Point as Run, Results, Store, Unknown, files, study};
 
-use crate::args::{Interrupted, Usage};
+use crate::args::{Form, Interrupted, Usage};
 use crate::interrupt;
-use crate::matrix::kept;
 use crate::progress::Bars;
+use crate::runs::{kept, points_run};
 use crate::streams::{data, notice, tell};
 pub use args::StudyArgs;
-use watch::Simulations;
+use watch::ended;
 
 /// Names and titles of the shipped studies.
 pub fn shipped() -> Result<Vec<Vec<String>>> {
@@ -136,7 +135,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         return Err(Usage("nothing of the study can run".into()).into());
     }
     // Before anything is measured: the folder may not be writable, or another study's.
-    let store = kept::store(Some(folder), "study", name)?;
+    let store = kept::store(Some(folder), "study", name, Form::Human, false)?;
     let mut measured = Points::default();
     let correlations = correlations(args, study, &mut measured)?;
     margins(args, study, &mut measured)?;
@@ -227,19 +226,16 @@ fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result
         run
     };
     let points: Vec<_> = points.iter().map(stopped).collect();
-    let matrix = |watch| Matrix {
-        points: &points,
-        threads: args.threads,
-        watch,
-    };
-    let bars = Bars::default();
-    let all = bars.whole(matrix(&()).simulations()? as u64);
-    let watch = Simulations { bars, all };
-    let results = matrix(&watch).kept(store, metric::of_finished);
-    watch.all.finish_and_clear();
-    let results = results?;
-    kept::tell_found(&points, &results, "simulations");
-    Ok(results)
+    let of_each = |_: &Run, _: &Finished| Vec::new();
+    points_run(
+        &points,
+        args.threads,
+        store,
+        "simulations",
+        ended,
+        metric::of_finished,
+        of_each,
+    )
 }
 
 #[cfg(test)]

@@ -14,15 +14,15 @@ use firstread_session::{Error, Watch, results};
 use indicatif::ProgressBar;
 
 use super::args::StudyArgs;
-use super::watch::Simulations;
-use crate::args::{Interrupted, Usage};
+use super::watch::ended;
+use crate::args::{Form, Interrupted, Usage};
 use crate::figure::{
     Axis, Colour, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
 };
 use crate::interrupt;
-use crate::matrix::kept;
 use crate::output::format::{Side, table as text_table};
-use crate::progress::Bars;
+use crate::progress::{Bars, Simulations};
+use crate::runs::kept;
 use crate::streams::{data, tell};
 
 /// Runs the plan of `named`, and writes what came of it into `folder`.
@@ -30,7 +30,7 @@ pub fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     let plan = find(named)?;
     let Named { name, study, .. } = named;
     let inputs = Inputs::open(study, args.traces.as_deref())?;
-    let store = kept::store(Some(folder), "tension", name)?;
+    let store = kept::store(Some(folder), "tension", name, Form::Human, false)?;
     let terms = Terms {
         quick: args.quick,
         draws: args.draws.map(u64::from),
@@ -41,7 +41,7 @@ pub fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     };
     let shown = Shown::new();
     let outcome = run::run(&plan, study, &inputs, &store, &terms, &shown);
-    shown.clear();
+    drop(shown);
     let outcome = match outcome {
         Err(error) if matches!(error.cause(), Error::Interrupted) => {
             let text = format!(
@@ -87,27 +87,23 @@ pub fn check(args: &StudyArgs) -> Result<()> {
 
 /// Progress on the standard error.
 struct Shown {
-    bars: Bars,
     cells: ProgressBar,
     drives: std::sync::OnceLock<Simulations>,
 }
 
 impl Shown {
     fn new() -> Shown {
-        let bars = Bars::default();
-        let cells = bars.whole(0).with_prefix("cells");
+        let cells = Bars::default().whole(0).with_prefix("cells");
         Shown {
-            bars,
             cells,
             drives: std::sync::OnceLock::new(),
         }
     }
+}
 
-    fn clear(&self) {
+impl Drop for Shown {
+    fn drop(&mut self) {
         self.cells.finish_and_clear();
-        if let Some(drives) = self.drives.get() {
-            drives.all.finish_and_clear();
-        }
     }
 }
 
@@ -124,11 +120,8 @@ impl Progress for Shown {
             draw.number,
             nth + 1
         ));
-        let drives = self.drives.get_or_init(|| Simulations {
-            bars: Bars::default(),
-            all: self.bars.whole(0),
-        });
-        drives.all.inc_length(simulations as u64);
+        let drives = self.drives.get_or_init(|| Simulations::new(0, ended));
+        drives.add(simulations as u64);
         drives
     }
 }
