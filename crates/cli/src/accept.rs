@@ -276,6 +276,8 @@ pub struct Judged {
 #[derive(Debug)]
 pub struct Acceptance {
     pub text: String,
+    /// The same in a line.
+    pub said: String,
     pub failed: usize,
 }
 
@@ -326,12 +328,13 @@ pub fn judge(runs: &[(String, Summary)], targets: &[Target]) -> Option<Acceptanc
     let sides = vec![Side::Left; rows[0].len()];
     let passed = all - failed - undetermined;
     let mut text = format!("\nacceptance\n{}", table("  ", &sides, &rows));
-    text += &format!("  {passed} of {all} pass, {failed} fail, {undetermined} undetermined");
+    let said = format!("{passed} of {all} pass, {failed} fail, {undetermined} undetermined");
+    text += &format!("  {said}");
     text += match undetermined {
         0 => "\n",
         _ => ": their intervals have the bound within, or the run is too short for one\n",
     };
-    Some(Acceptance { text, failed })
+    Some(Acceptance { text, said, failed })
 }
 
 /// The same of points that are kept.

@@ -7,13 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use firstread_core::params::{Need, Role};
 use firstread_drive::stats::Percentile;
-use firstread_session::files::Page;
 use firstread_session::results::TAIL;
 use firstread_session::{
-    Choice, ChoiceError, Choices, Finished, Input, Kept, Point, Setup, Simulation, Sweep, Varied,
-    crossed,
+    Choice, ChoiceError, Choices, Input, Kept, Point, Simulation, Sweep, Varied, crossed,
 };
-use serde_json::{Map, Value};
 
 use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, OutputArgs, Usage, WorkloadArgs};
 use crate::matrix::{self, Asked};
@@ -22,7 +19,7 @@ use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, 
 use crate::output::human::{self, Losses, Marks, state_line};
 use crate::output::spread::Spread;
 use crate::output::summary::{self, Direction, Run, Summary, causes};
-use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
+use crate::output::{self, ENOUGH_BEYOND, WITHIN, page, understood};
 use crate::run::check_one_scheme_per_axis;
 use crate::runs::{self, Combination, Kind, Plan, Ran, Report, Row, View};
 use crate::streams::quoted;
@@ -180,25 +177,23 @@ struct SideBySide<'a> {
 }
 
 impl View for SideBySide<'_> {
-    fn values(&self, setup: &Setup, finished: &Finished) -> Map<String, Value> {
-        summary::values(setup, finished)
-    }
-
-    fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
-        output::pages_in(point, finished)
-    }
-
     fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>> {
         let mut results = compared(ran)?;
         if !ran.is_whole() {
             comparable(&mut results);
         }
         let rows = results.iter().flat_map(|compared| {
-            let row =
-                move |run: &Run<'a>| Row::of(Some(&compared.label), run.setup, run.kept);
+            let row = move |run: &Run<'a>| Row::of(Some(&compared.label), run.setup, run.kept);
             compared.drives.iter().map(row)
         });
+        let shown = results.iter().map(|compared| page::Shown {
+            name: compared.label.clone(),
+            runs: compared.runs().collect(),
+        });
+        let (headline, sections) = page::of(&shown.collect::<Vec<_>>());
         Ok(Report {
+            headline,
+            sections,
             text: report(ran.plan.axis.as_deref().unwrap_or_default(), &results),
             rows: rows.collect(),
             next: Some(next_command(self.args, self.words, &results)),
@@ -456,10 +451,6 @@ fn burn_ins(results: &[Compared<'_>]) -> String {
     text
 }
 
-fn iops(run: &Summary) -> f64 {
-    run.explained().count as f64 * 1e9 / run.runtime_ns.max(1) as f64
-}
-
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(String::from).to_vec()
 }
@@ -523,7 +514,7 @@ fn latency_table(axis: &str, results: &[Compared<'_>]) -> String {
     ])];
     for (i, compared) in results.iter().enumerate() {
         let base = results.first().filter(|_| i > 0);
-        let figures: [Figure<'_>; 3] = [(&tail, time), (&mean, time), (&iops, si)];
+        let figures: [Figure<'_>; 3] = [(&tail, time), (&mean, time), (&Summary::iops, si)];
         let mut of_scheme = rows(compared, base, &figures);
         of_scheme[0][1] += &mark(&mut marks, compared, percent);
         all.extend(of_scheme);

@@ -18,6 +18,7 @@ mod list;
 mod matrix;
 mod messages;
 mod output;
+mod page;
 mod progress;
 mod run;
 mod runs;

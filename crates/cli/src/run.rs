@@ -13,8 +13,8 @@ use crate::accept::{self, Acceptance, Target, Targets};
 use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
 use crate::interrupt;
 use crate::matrix::{self, Asked};
-use crate::output::summary::{self, Run, Summary};
-use crate::output::{self, calibration, drives, human, understood};
+use crate::output::summary::{Run, Summary};
+use crate::output::{self, calibration, drives, human, page, understood};
 use crate::runs::{self, Combination, Kind, Plan, Ran, Report, Row, Single, View};
 use crate::streams::{data, written};
 
@@ -145,19 +145,18 @@ struct OfRuns<'a> {
 }
 
 impl View for OfRuns<'_> {
-    fn values(&self, setup: &Setup, finished: &Finished) -> Map<String, Value> {
-        summary::values(setup, finished)
-    }
-
-    fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
-        output::pages_in(point, finished)
-    }
-
     fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>> {
         let drives = ran.each().map(|(point, kept)| Run::read(point, kept));
         let drives: Vec<Run<'a>> = drives.collect::<Result<_>>()?;
         let row = |run: &Run<'a>| Row::of(None, run.setup, run.kept);
+        let shown = page::Shown {
+            name: String::new(),
+            runs: drives.iter().map(|run| &run.summary).collect(),
+        };
+        let (headline, sections) = page::of(&[shown]);
         Ok(Report {
+            headline,
+            sections,
             text: drives::report(&drives),
             rows: drives.iter().map(row).collect(),
             acceptance: accept::of_points(ran.each(), self.accept)?,
@@ -167,10 +166,6 @@ impl View for OfRuns<'_> {
 }
 
 impl Single for OfRuns<'_> {
-    fn values(&self, point: &Point, finished: &Finished) -> Map<String, Value> {
-        summary::values(&point.setup, finished)
-    }
-
     fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
         match finished {
             Finished::Run(outcome) => output::pages(&point.setup, outcome, self.logs),

@@ -802,7 +802,7 @@ fn smoke_a_study_of_cells_needs_no_run() {
     let ran = folder.run(&[&["study", "cells.toml"], &only[..]].concat());
     assert!(ran.ok().err.contains("0 simulations"));
     let file = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap();
-    assert!(file("a/figures/margins.svg").contains("aria-label=\"Correctable (bits)\""));
+    assert!(file("a/figures/margins.svg").contains(">Correctable (bits)</text>"));
     assert!(file("a/report.html").contains("<h2 id=\"margins\">"));
     assert!(fs::metadata(folder.0.join("a/figures/margins.png")).is_ok());
     // A row each age, of one population.

@@ -58,11 +58,7 @@ fn model_a_matrix_is_the_runs_of_its_combinations() {
             "completed"
         ]
     );
-    assert!(
-        folder
-            .read("m/matrix.svg")
-            .contains("aria-label=\"bench-4g\"")
-    );
+    assert!(folder.read("m/matrix.svg").contains(">bench-4g</text>"));
     assert!(folder.files("m/points") == 16 && folder.0.join("m/matrix.png").is_file());
 
     let json = folder.run(&format!("{line} --json")).json();

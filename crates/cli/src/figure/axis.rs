@@ -100,7 +100,20 @@ impl Placed {
             all.retain(|t| t.at <= *last);
             return all;
         }
-        let room = (self.to_px - self.from_px).abs() / spacing_px;
+        // Two texts at least, however short the axis: one value alone says nothing of the scale.
+        let mut room = (self.to_px - self.from_px).abs() / spacing_px;
+        loop {
+            let ticks = self.with_room(room);
+            let texts = ticks.iter().filter(|t| !t.text.is_empty()).count();
+            if texts >= 2 || room > 16.0 {
+                return ticks;
+            }
+            room = 2.0 * room.max(0.5);
+        }
+    }
+
+    /// The ticks of an axis with room for so many texts.
+    fn with_room(&self, room: f64) -> Vec<Tick> {
         match (self.scale, self.gap) {
             (Scale::Log10, _) => decades(self.low, self.high, room),
             (Scale::Linear, None) => round_numbers(self.low, self.high, room),
@@ -181,7 +194,26 @@ fn step(span: f64, room: f64) -> f64 {
 }
 
 fn round_numbers(low: f64, high: f64, room: f64) -> Vec<Tick> {
-    multiples(low, high, step(high - low, room))
+    let most = low.abs().max(high.abs());
+    match most < WRITTEN_OUT.start {
+        true => with_power(low, high, most, room),
+        false => multiples(low, high, step(high - low, room)),
+    }
+}
+
+/// Round numbers, each with the power of ten of `most`.
+fn with_power(low: f64, high: f64, most: f64, room: f64) -> Vec<Tick> {
+    let exponent = libm::floor(libm::log10(most));
+    let unit = libm::exp10(exponent);
+    let (low, high) = (low / unit, high / unit);
+    let mut ticks = multiples(low, high, step(high - low, room));
+    for tick in &mut ticks {
+        tick.at *= unit;
+        if tick.at != 0.0 {
+            tick.text += &format!("\u{b7}{}", power(exponent as i32));
+        }
+    }
+    ticks
 }
 
 /// Multiples of `step` from `low` to `high`.
@@ -283,7 +315,11 @@ fn within_a_decade(low: f64, high: f64, room: f64) -> Vec<Tick> {
     });
     let ticks: Vec<Tick> = all.filter(|t| t.at >= low && t.at <= high).collect();
     if !WRITTEN_OUT.contains(&low) {
-        return by_powers(low, high);
+        let ticks = by_powers(low, high);
+        return match ticks.len() {
+            0..2 => with_power(low, high, low, room.max(2.0)),
+            _ => ticks,
+        };
     }
     match ticks.len() {
         0..3 => round_numbers(low, high, room.max(2.0)),
@@ -333,6 +369,30 @@ mod tests {
             at(log),
             "10^{\u{2212}4} 10^{\u{2212}3} 10^{\u{2212}2} 10^{\u{2212}1} 1"
         );
+    }
+
+    /// Whatever the range, and however short the axis, two values are written at least.
+    #[test]
+    fn model_every_axis_has_two_labels() {
+        for scale in [Scale::Linear, Scale::Log10] {
+            for low in [1e-12, 0.37, 1.02, 8.9, 99.0, 1_234.5, 7.7e8] {
+                for ratio in [1.01, 1.1, 1.45, 1.97, 2.3, 7.0, 11.0, 95.0, 1.3e4, 1e9] {
+                    for length in [40.0, 150.0, 900.0] {
+                        let axis = Axis {
+                            scale,
+                            ..Axis::linear("").between(low, low * ratio)
+                        };
+                        let placed = Placed::new(&axis, [].into_iter(), 0.0, length);
+                        let ticks = placed.ticks(&Ticks::Auto, 88.0);
+                        let written = texts(&ticks);
+                        assert!(written.len() >= 2, "{scale:?} {low} × {ratio}: {written:?}");
+                        let mut different = written.clone();
+                        different.dedup();
+                        assert_eq!(different, written, "{scale:?} {low} × {ratio}");
+                    }
+                }
+            }
+        }
     }
 
     /// A logarithmic axis of less than two decades has numbers all the same.

@@ -1,4 +1,4 @@
-//! The font of all figures: Roboto Regular, embedded, as outlines.
+//! The font of all figures: Roboto Regular, embedded. Its widths lay out texts, and its outlines are those of PNG.
 
 use skrifa::charmap::Charmap;
 use skrifa::instance::{LocationRef, Size};
@@ -9,7 +9,7 @@ use skrifa::{FontRef, GlyphId, MetadataProvider};
 static ROBOTO: &[u8] = include_bytes!("font/Roboto-Regular.ttf");
 
 /// Size and rise of what is raised, against the text.
-const RAISED: (f64, f64) = (0.72, 0.38);
+pub const RAISED: (f64, f64) = (0.72, 0.38);
 
 /// The font, in its own units.
 pub struct Font {

@@ -4,7 +4,7 @@ use super::axis::{Placed, Tick};
 use super::clip::{Rect, clip_area, clip_line, inside};
 use super::font::Font;
 use super::{
-    Anchor, Axis, Colour, Dash, Drawing, Figure, Mark, Marker, Panel, Scale, Series, Shape,
+    Anchor, Axis, Colour, Dash, Drawing, Figure, Mark, Marker, Panel, Scale, Series, Shape, Ticks,
 };
 
 /// Heights of texts (px): 9, 8, 7.5 and 7 points.
@@ -14,9 +14,9 @@ const LABEL_PX: f64 = 23.0;
 const TICK_PX: f64 = 21.5;
 
 /// Around everything.
-const MARGIN_PX: f64 = 16.0;
+pub const MARGIN_PX: f64 = 16.0;
 /// Between panels side by side, and between rows.
-const BETWEEN_PX: f64 = 26.0;
+pub const BETWEEN_PX: f64 = 26.0;
 /// Length of a tick with a text, and of one without.
 const TICK_LENGTH_PX: f64 = 8.0;
 const MINOR_LENGTH_PX: f64 = 4.5;
@@ -80,6 +80,15 @@ pub fn draw(figure: &Figure) -> Drawing {
     }
 }
 
+/// Where the legend of `figure` ends (px), `width` wide and without a title.
+pub fn head(figure: &Figure, width: u32) -> f64 {
+    let mut page = Page {
+        font: Font::new(),
+        shapes: Vec::new(),
+    };
+    page.legend(figure, MARGIN_PX, f64::from(width))
+}
+
 struct Page {
     font: Font,
     shapes: Vec<Shape>,
@@ -101,7 +110,11 @@ impl Page {
         let room = room(&rights);
         let titled = panels.iter().any(|p| !p.title.is_empty());
         let labelled = panels.iter().any(|p| !p.x.label.is_empty());
-        let below = TICK_LENGTH_PX + PAD_PX + TICK_PX + if labelled { LABEL_PX + 9.0 } else { 0.0 };
+        let texts = panels
+            .iter()
+            .map(|p| self.below(p, room * p.weight / weights));
+        let texts = texts.fold(TICK_PX, f64::max);
+        let below = TICK_LENGTH_PX + PAD_PX + texts + if labelled { LABEL_PX + 9.0 } else { 0.0 };
         let mut left = within.left;
         for ((panel, margin), after) in panels.iter().zip(lefts).zip(rights) {
             left += margin;
@@ -128,8 +141,12 @@ impl Page {
                 let width = unit * p.weight;
                 let x = place(&p.x, p, 0, 0.0, width);
                 let ticks = x.ticks(&p.x.ticks, X_SPACING_PX);
+                let upwards = self.is_crowded(p, width);
                 let ends = ticks.iter().filter(|t| !t.text.is_empty()).map(|t| {
-                    let half = 0.5 * self.font.width(&t.text, TICK_PX);
+                    let half = match upwards {
+                        true => 0.5 * TICK_PX,
+                        false => 0.5 * self.font.width(&t.text, TICK_PX),
+                    };
                     (half - x.px(t.at), x.px(t.at) + half - width)
                 });
                 ends.fold((0.0, 0.0), |a: (f64, f64), b| (a.0.max(b.0), a.1.max(b.1)))
@@ -159,6 +176,34 @@ impl Page {
         widest + TICK_LENGTH_PX + PAD_PX + label
     }
 
+    /// Whether the names along the axis of `panel`, `width` wide, have no room side by side: they are written upwards.
+    fn is_crowded(&self, panel: &Panel, width: f64) -> bool {
+        let Ticks::Named(named) = &panel.x.ticks else {
+            return false;
+        };
+        if panel.x.scale == Scale::Log10 {
+            return false;
+        }
+        let x = place(&panel.x, panel, 0, 0.0, width);
+        let ends = named.iter().map(|(at, text)| {
+            let half = 0.5 * self.font.width(text, TICK_PX);
+            (x.px(*at) - half, x.px(*at) + half)
+        });
+        let ends: Vec<(f64, f64)> = ends.collect();
+        ends.windows(2).any(|two| two[0].1 + CLEAR_PX > two[1].0)
+    }
+
+    /// Height of the texts below the axis of `panel`, `width` wide.
+    fn below(&self, panel: &Panel, width: f64) -> f64 {
+        match &panel.x.ticks {
+            Ticks::Named(named) if self.is_crowded(panel, width) => {
+                let longest = named.iter().map(|(_, text)| self.font.width(text, TICK_PX));
+                longest.fold(TICK_PX, f64::max)
+            }
+            _ => TICK_PX,
+        }
+    }
+
     fn panel(&mut self, panel: &Panel, rect: Rect) {
         let x = place(&panel.x, panel, 0, rect.left, rect.right);
         let y = place(&panel.y, panel, 1, rect.bottom, rect.top);
@@ -176,7 +221,8 @@ impl Page {
         for series in &panel.series {
             self.series(series, &x, &y, rect);
         }
-        self.axes(&x, &y, &x_ticks, &y_ticks, rect);
+        let upwards = self.is_crowded(panel, rect.right - rect.left);
+        self.axes(&x, &y, &x_ticks, &y_ticks, upwards, rect);
         for series in &panel.series {
             if let Mark::Text { at, text, anchor } = &series.mark {
                 let at = [x.px(at[0]), y.px(at[1])];
@@ -187,11 +233,13 @@ impl Page {
         }
         if !panel.title.is_empty() {
             let at = [rect.left, rect.top - 12.0];
-            self.text(at, &panel.title, PANEL_PX, Anchor::Start);
+            let title = self.cut(&panel.title, PANEL_PX, rect.right - rect.left + BETWEEN_PX);
+            self.text(at, &title, PANEL_PX, Anchor::Start);
         }
         if !panel.x.label.is_empty() {
             let middle = 0.5 * (rect.left + rect.right);
-            let base = rect.bottom + TICK_LENGTH_PX + PAD_PX + TICK_PX + LABEL_PX + 5.0;
+            let texts = self.below(panel, rect.right - rect.left);
+            let base = rect.bottom + TICK_LENGTH_PX + PAD_PX + texts + LABEL_PX + 5.0;
             self.text([middle, base], &panel.x.label, LABEL_PX, Anchor::Middle);
         }
         if !panel.y.label.is_empty() {
@@ -213,6 +261,16 @@ impl Page {
         }
     }
 
+    /// `text` up to `width` pixels.
+    fn cut(&self, text: &str, size_px: f64, width: f64) -> String {
+        if self.font.width(text, size_px) <= width {
+            return text.to_owned();
+        }
+        let mut short = text.to_owned();
+        while short.pop().is_some() && self.font.width(&short, size_px) + size_px > width {}
+        short.trim_end().to_owned() + "…"
+    }
+
     /// Takes the texts of `ticks` that have no room, as values that are even steps apart crowd at the
     /// end of a logarithmic axis. The last stays.
     fn thin(&self, x: &Placed, ticks: &mut [Tick]) {
@@ -227,7 +285,15 @@ impl Page {
         }
     }
 
-    fn axes(&mut self, x: &Placed, y: &Placed, x_ticks: &[Tick], y_ticks: &[Tick], rect: Rect) {
+    fn axes(
+        &mut self,
+        x: &Placed,
+        y: &Placed,
+        x_ticks: &[Tick],
+        y_ticks: &[Tick],
+        upwards: bool,
+        rect: Rect,
+    ) {
         if let Some((from, to)) = x.gap_px() {
             // Nothing is shown of what is left out.
             let corners = [
@@ -256,8 +322,21 @@ impl Page {
             let at = snapped(x.px(tick.at));
             let length = length(tick);
             self.axis(&[[at, rect.bottom], [at, rect.bottom + length]]);
-            let base = rect.bottom + TICK_LENGTH_PX + PAD_PX + 0.75 * TICK_PX;
-            self.text([at, base], &tick.text, TICK_PX, Anchor::Middle);
+            let base = rect.bottom + TICK_LENGTH_PX + PAD_PX;
+            match upwards {
+                false => {
+                    let base = base + 0.75 * TICK_PX;
+                    self.text([at, base], &tick.text, TICK_PX, Anchor::Middle);
+                }
+                true => self.shapes.push(Shape::Text {
+                    at: [at + 0.36 * TICK_PX, base],
+                    text: tick.text.clone(),
+                    size_px: TICK_PX,
+                    anchor: Anchor::End,
+                    upwards,
+                    colour: Colour::INK,
+                }),
+            }
         }
         for tick in y_ticks {
             let at = snapped(y.px(tick.at));
@@ -530,80 +609,4 @@ fn values(mark: &Mark, dimension: usize) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Row, Ticks};
-    use super::*;
-
-    /// Texts below the axes of `drawing`: left and right end, by the row they stand in.
-    fn texts_below(drawing: &Drawing) -> std::collections::BTreeMap<i64, Vec<(f64, f64)>> {
-        let font = Font::new();
-        let mut rows = std::collections::BTreeMap::<i64, Vec<(f64, f64)>>::new();
-        for shape in &drawing.shapes {
-            if let Shape::Text {
-                at,
-                text,
-                size_px,
-                anchor: Anchor::Middle,
-                upwards: false,
-                ..
-            } = shape
-            {
-                let half = 0.5 * font.width(text, *size_px);
-                let row = rows.entry(at[1] as i64).or_default();
-                row.push((at[0] - half, at[0] + half));
-            }
-        }
-        rows
-    }
-
-    #[test]
-    fn model_no_text_of_an_axis_touches_another() {
-        let panel = |x: Axis| Panel {
-            title: String::new(),
-            weight: 1.0,
-            x,
-            y: Axis {
-                ticks: Ticks::Named(Vec::new()),
-                ..Axis::linear("")
-            },
-            series: Vec::new(),
-        };
-        let linear = |high| panel(Axis::linear("").between(0.0, high));
-        let ages = [1.0, 24.0, 72.0, 168.0, 744.0, 2232.0, 4464.0, 8928.0];
-        let named = ages.map(|h| (h, format!("{h} h")));
-        let log = || {
-            panel(Axis {
-                ticks: Ticks::Named(named.to_vec()),
-                ..Axis::log10("").between(0.8, 10_000.0)
-            })
-        };
-        for panels in [
-            vec![linear(100_000.0), linear(250_000.0), linear(1e6)],
-            vec![log(), log(), log()],
-            vec![log(), linear(1e6)],
-        ] {
-            let n = panels.len();
-            let drawing = draw(&Figure {
-                title: String::new(),
-                size_px: (1600, 400),
-                rows: vec![Row {
-                    weight: 1.0,
-                    panels,
-                }],
-            });
-            let rows = texts_below(&drawing);
-            assert!(
-                rows.values().map(Vec::len).sum::<usize>() > 3 * n,
-                "{rows:?}"
-            );
-            for row in rows.values() {
-                let clear = row.windows(2).all(|w| w[0].1 + 5.0 < w[1].0);
-                assert!(clear, "{row:?}");
-                assert!(
-                    row.iter().all(|(l, r)| *l >= 0.0 && *r <= 1600.0),
-                    "{row:?}"
-                );
-            }
-        }
-    }
-}
+mod tests;

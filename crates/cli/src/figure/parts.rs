@@ -30,6 +30,51 @@ pub const PALETTE: [Colour; 6] = [
     Colour(0x56, 0xb4, 0xe9),
 ];
 
+/// What tells a series from others: those before the 25th differ in colour, dashes or marker, and neighbours in all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Style {
+    pub colour: Colour,
+    pub dash: Dash,
+    pub marker: Marker,
+}
+
+impl Style {
+    /// That of the `i`-th series.
+    pub fn of(i: usize) -> Style {
+        // Six colours and four patterns come round together after twelve.
+        let pattern = (i + i / 12) % 4;
+        Style {
+            colour: PALETTE[i % PALETTE.len()],
+            dash: [Dash::Solid, Dash::Dashed, Dash::Dotted, Dash::Mixed][pattern],
+            marker: [
+                Marker::Circle,
+                Marker::Square,
+                Marker::TriangleDown,
+                Marker::Diamond,
+            ][pattern],
+        }
+    }
+
+    /// A line of the `i`-th of `all` series, in its style. Lines get thinner one after another, and those behind the first have
+    /// gaps, so that one which lies upon others shows them.
+    pub fn line(i: usize, all: usize, points: Vec<[f64; 2]>) -> Mark {
+        Mark::Line {
+            points,
+            width_px: 2.6 + 1.6 * all.saturating_sub(1 + i).min(4) as f64,
+            dash: Style::of(i).dash,
+        }
+    }
+
+    /// The markers of the `i`-th of `all` series. They get smaller like its line.
+    pub fn markers(i: usize, all: usize, points: Vec<[f64; 2]>) -> Mark {
+        Mark::Markers {
+            points,
+            marker: Style::of(i).marker,
+            size_px: 10.0 + 3.0 * all.saturating_sub(1 + i).min(4) as f64,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Above all panels; empty for none. As all texts of a figure, it may raise what is in `^{}`.
@@ -209,6 +254,8 @@ pub enum Dash {
     Solid,
     Dashed,
     Dotted,
+    /// Dashes and dots in turn.
+    Mixed,
 }
 
 impl Dash {
@@ -218,6 +265,7 @@ impl Dash {
             Dash::Solid => &[],
             Dash::Dashed => &[11.0, 6.0],
             Dash::Dotted => &[3.0, 5.0],
+            Dash::Mixed => &[11.0, 5.0, 3.0, 5.0],
         }
     }
 }
@@ -280,4 +328,28 @@ pub enum Shape {
         upwards: bool,
         colour: Colour,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_two_dozen_series_can_be_told_apart() {
+        let all: Vec<Style> = (0..24).map(Style::of).collect();
+        for (i, style) in all.iter().enumerate() {
+            assert!(!all[..i].contains(style), "{i}: {style:?}");
+        }
+        // A line that lies upon the one before it leaves some of it to be seen.
+        let drawn = |i| match Style::line(i, 5, Vec::new()) {
+            Mark::Line { width_px, dash, .. } => (width_px, dash),
+            mark => panic!("{mark:?}"),
+        };
+        for i in 1..5 {
+            assert!(
+                drawn(i).0 < drawn(i - 1).0 && drawn(i).1 != drawn(i - 1).1,
+                "{i}"
+            );
+        }
+    }
 }

@@ -1,9 +1,6 @@
-//! A drawing as SVG: shapes, and texts made of outlines that are defined once.
+//! A drawing as SVG: shapes and texts.
 
-use std::collections::BTreeSet;
-use std::fmt::Write;
-
-use super::font::{Font, Segment, plain};
+use super::font::{Font, RAISED, plain};
 use super::{Anchor, Colour, Dash, Drawing, PX_PER_INCH, Shape};
 
 /// The text of an SVG file.
@@ -13,12 +10,11 @@ pub fn render(drawing: &Drawing) -> String {
     let inches = |px: u32| number(px as f64 / PX_PER_INCH, 3);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}in\" height=\"{}in\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\">\n",
+         viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"Roboto, Helvetica, Arial, sans-serif\">\n",
         inches(width),
         inches(height)
     );
     out += &format!("<title>{}</title>\n", escaped(&plain(&drawing.title)));
-    out += &glyphs(&font, drawing);
     out += &format!("<path fill=\"#fff\" d=\"M0 0H{width}V{height}H0Z\"/>\n");
     for shape in &drawing.shapes {
         match shape {
@@ -57,36 +53,8 @@ pub fn render(drawing: &Drawing) -> String {
     out + "</svg>\n"
 }
 
-/// Outlines of all glyphs that the drawing's texts have.
-fn glyphs(font: &Font, drawing: &Drawing) -> String {
-    let mut used = BTreeSet::new();
-    for shape in &drawing.shapes {
-        if let Shape::Text { text, size_px, .. } = shape {
-            used.extend(font.lay(text, *size_px).0.iter().map(|g| g.id));
-        }
-    }
-    let mut out = String::from("<defs>\n");
-    for id in used {
-        let outline = font.outline(id);
-        if !outline.is_empty() {
-            let d: String = outline.iter().map(segment).collect();
-            out += &format!("<path id=\"g{id}\" d=\"{d}\"/>\n");
-        }
-    }
-    out + "</defs>\n"
-}
-
-fn segment(segment: &Segment) -> String {
-    let p = |[x, y]: [f64; 2]| format!("{} {}", number(x, 1), number(y, 1));
-    match *segment {
-        Segment::Move(a) => format!("M{}", p(a)),
-        Segment::Line(a) => format!("L{}", p(a)),
-        Segment::Quad(a, b) => format!("Q{} {}", p(a), p(b)),
-        Segment::Cubic(a, b, c) => format!("C{} {} {}", p(a), p(b), p(c)),
-        Segment::Close => "Z".into(),
-    }
-}
-
+/// A text as text: it can be searched, selected and read aloud. Its length is that of the font by which the figure was laid out,
+/// so that another font takes no more room.
 fn text(font: &Font, shape: &Shape) -> String {
     let Shape::Text {
         at: [x, y],
@@ -99,35 +67,44 @@ fn text(font: &Font, shape: &Shape) -> String {
     else {
         return String::new();
     };
-    let (glyphs, width) = font.lay(text, *size_px);
-    let turn = if *upwards { " rotate(-90)" } else { "" };
-    let start = match anchor {
-        Anchor::Start => 0.0,
-        Anchor::Middle => -0.5 * width,
-        Anchor::End => -width,
+    let (x, y) = (number(*x, 2), number(*y, 2));
+    let anchor = match anchor {
+        Anchor::Start => "",
+        Anchor::Middle => " text-anchor=\"middle\"",
+        Anchor::End => " text-anchor=\"end\"",
     };
-    let mut out = format!(
-        "<g aria-label=\"{}\" fill=\"{}\" transform=\"translate({} {}){turn}\">",
-        escaped(&plain(text)),
+    let turn = match upwards {
+        true => format!(" transform=\"rotate(-90 {x} {y})\""),
+        false => String::new(),
+    };
+    format!(
+        "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\"{anchor}{turn} textLength=\"{}\" \
+         lengthAdjust=\"spacingAndGlyphs\">{}</text>\n",
+        number(*size_px, 2),
         hex(*colour),
-        number(*x, 2),
-        number(*y, 2),
-    );
-    for g in glyphs {
-        if font.outline(g.id).is_empty() {
-            continue;
+        number(font.width(text, *size_px), 1),
+        spans(text, *size_px),
+    )
+}
+
+/// `text` of `size_px`, with what is raised in spans.
+fn spans(text: &str, size_px: f64) -> String {
+    let (size, rise) = (number(size_px * RAISED.0, 2), number(size_px * RAISED.1, 2));
+    let mut out = String::new();
+    let mut parts = text.split("^{");
+    out += &escaped(parts.next().unwrap_or_default());
+    for part in parts {
+        // A span moves all that follows, so what comes after it is moved back.
+        let (raised, rest) = part.split_once('}').unwrap_or((part, ""));
+        out += &format!(
+            "<tspan dy=\"-{rise}\" font-size=\"{size}\">{}</tspan>",
+            escaped(raised)
+        );
+        if !rest.is_empty() {
+            out += &format!("<tspan dy=\"{rise}\">{}</tspan>", escaped(rest));
         }
-        write!(
-            out,
-            "<use href=\"#g{}\" transform=\"translate({} {}) scale({})\"/>",
-            g.id,
-            number(start + g.x, 2),
-            number(g.y, 2),
-            number(g.size_px / font.units(), 6)
-        )
-        .expect("writing to a string succeeds");
     }
-    out + "</g>\n"
+    out
 }
 
 fn path(points: &[[f64; 2]]) -> String {
@@ -175,6 +152,16 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formula_what_is_raised_is_a_span() {
+        assert_eq!(spans("a < b", 10.0), "a &lt; b");
+        assert_eq!(
+            spans("5·10^{−4} x", 10.0),
+            "5·10<tspan dy=\"-3.8\" font-size=\"7.2\">−4</tspan><tspan dy=\"3.8\"> x</tspan>"
+        );
+        assert!(spans("10^{2}", 10.0).ends_with(">2</tspan>"));
+    }
 
     #[test]
     fn golden_numbers() {

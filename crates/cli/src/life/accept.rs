@@ -259,9 +259,10 @@ pub fn judge(targets: &[Target], groups: &[Group<'_>]) -> Option<Acceptance> {
         all += rows.len();
     }
     let holds = all - failed - undetermined;
-    text += &format!(
-        "  {holds} of {all} hold over the whole life, {failed} fail, {undetermined} undetermined\n"
+    let said = format!(
+        "{holds} of {all} hold over the whole life, {failed} fail, {undetermined} undetermined"
     );
+    text += &format!("  {said}\n");
     if groups.iter().any(|group| group.lives.len() > 1) {
         for group in groups {
             text += &over_drives(targets, group);
@@ -271,7 +272,7 @@ pub fn judge(targets: &[Target], groups: &[Group<'_>]) -> Option<Acceptance> {
         text += "  undetermined: the interval has the bound within, or the probe is too short for one (--probe N)\n";
     }
     text += "  only the stages are probed: where a life fails between two of them is not known\n";
-    Some(Acceptance { text, failed })
+    Some(Acceptance { text, said, failed })
 }
 
 /// How many drives of a group hold all targets, and when the first one fails.

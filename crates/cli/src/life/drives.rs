@@ -10,9 +10,10 @@ use super::lines;
 use super::pages::pages;
 use super::summary::{Figure, Group, Shown, Summary, values};
 use crate::accept::Target;
-use crate::output::format::{Side, capacity, table};
+use crate::output::format::{Side, bytes, capacity, table};
 use crate::output::human;
 use crate::output::spread::Spread;
+use crate::page::Section;
 use crate::runs::{Ran, Report, Row, View};
 
 /// How several lives are shown.
@@ -42,7 +43,14 @@ impl View for Lives<'_> {
             let row = move |(point, kept): (&'a Point, _)| Row::of(scheme, &point.setup, kept);
             runs.into_iter().map(row).collect::<Vec<_>>()
         });
+        let several = groups.len() > 1;
+        let tables = groups.iter().map(|group| match several {
+            true => Section::table(group.name(), figures(group)),
+            false => Section::table("Figures over drives", figures(group)),
+        });
         Ok(Report {
+            headline: groups.iter().map(ends_of).collect(),
+            sections: tables.collect(),
             text: text(&groups),
             rows: rows.collect(),
             figure: lines::figure(&heading(&groups), &groups),
@@ -106,13 +114,27 @@ fn text(groups: &[Group<'_>]) -> String {
 }
 
 /// One life on all drives.
-fn of_lives(Group { label, lives: all }: &Group<'_>, named: bool) -> String {
+fn of_lives(group: &Group<'_>, named: bool) -> String {
+    let Group { label, lives: all } = group;
     let mut text = match (named, all.first()) {
         (true, Some((setup, _))) => {
             format!("\n{label}: {}\n", setup.schemes() + &human::notes(setup))
         }
         _ => String::new(),
     };
+    for (end, n) in ends(all) {
+        text += &format!("ended: {end} ({n} of {} drives)\n", all.len());
+    }
+    text += "\n";
+    text + &table(
+        "  ",
+        &[Side::Left, Side::Right, Side::Left],
+        &figures(group),
+    )
+}
+
+/// How lives ended, each end with the number of drives.
+fn ends<'a>(all: &'a [(&Setup, Summary)]) -> Vec<(&'a str, usize)> {
     let mut ends: Vec<(&str, usize)> = Vec::new();
     for (_, Summary { end, .. }) in all {
         match ends.iter_mut().find(|(known, _)| known == end) {
@@ -120,9 +142,25 @@ fn of_lives(Group { label, lives: all }: &Group<'_>, named: bool) -> String {
             None => ends.push((end, 1)),
         }
     }
-    for (end, n) in ends {
-        text += &format!("ended: {end} ({n} of {} drives)\n", all.len());
-    }
+    ends
+}
+
+/// What was written until the end of the lives of `group`, and what ended them.
+fn ends_of(group: &Group<'_>) -> String {
+    let written = Spread::of(group.lives.iter().map(|(_, life)| Some(life.written_bytes)));
+    let written = written.map_or(String::new(), |over| match group.lives.len() {
+        1 => bytes(over.median),
+        _ => format!("{} ({})", bytes(over.median), over.range(bytes)),
+    });
+    let ends = ends(&group.lives).into_iter();
+    let ends: Vec<String> = ends
+        .map(|(end, n)| format!("{end}: {n} of {}", group.lives.len()))
+        .collect();
+    format!("{}: {written} written; {}", group.name(), ends.join("; "))
+}
+
+/// The figures of a life over its drives. The first row is the head.
+fn figures(Group { lives: all, .. }: &Group<'_>) -> Vec<Vec<String>> {
     let mut rows = vec![["", "median", "over drives"].map(String::from).to_vec()];
     let figures = all.first().map(|(_, life)| &life.figures);
     for Figure { name, shown, .. } in figures.into_iter().flatten() {
@@ -139,6 +177,5 @@ fn of_lives(Group { label, lives: all }: &Group<'_>, named: bool) -> String {
             rows.push(vec![name.clone(), show(over.median), over.range(show)]);
         }
     }
-    text += "\n";
-    text + &table("  ", &[Side::Left, Side::Right, Side::Left], &rows)
+    rows
 }

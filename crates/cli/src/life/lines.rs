@@ -2,20 +2,11 @@
 
 use super::summary::Group;
 use super::written::Written;
-use crate::figure::{
-    Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
-};
+use crate::figure::{Axis, Figure, Mark, Panel, Row, Series, Style, TWO_COLUMNS_PX};
 use crate::output::spread::Spread;
 
 /// Height of a row of panels (px).
 const ROW_PX: u32 = 560;
-const MARKERS: [Marker; 4] = [
-    Marker::Circle,
-    Marker::Square,
-    Marker::TriangleDown,
-    Marker::Diamond,
-];
-
 /// The figure; none where nothing was probed and no drive is worn out.
 pub fn figure(title: &str, groups: &[Group<'_>]) -> Option<Figure> {
     let lives = groups.iter().flat_map(|group| &group.lives);
@@ -35,25 +26,6 @@ pub fn figure(title: &str, groups: &[Group<'_>]) -> Option<Figure> {
             panels,
         }],
     })
-}
-
-fn colour(i: usize) -> crate::figure::Colour {
-    PALETTE[i % PALETTE.len()]
-}
-
-/// The `i`-th of `all` lines through `points`. Lines get thinner one after another, and those behind the first have gaps, so that
-/// one which lies upon another shows both.
-fn line(points: Vec<[f64; 2]>, i: usize, all: usize) -> Mark {
-    let thinner = (all - 1 - i).min(4);
-    Mark::Line {
-        points,
-        width_px: 2.6 + 1.8 * thinner as f64,
-        dash: match i {
-            0 => Dash::Solid,
-            _ if i % 2 == 1 => Dash::Dashed,
-            _ => Dash::Dotted,
-        },
-    }
 }
 
 /// A percentile of reads at each stage: a line a group, a band from the lowest to the highest drive.
@@ -91,7 +63,7 @@ fn reads(groups: &[Group<'_>], unit: Written) -> Option<Panel> {
         if group.lives.len() > 1 {
             series.push(Series {
                 name: String::new(),
-                colour: colour(i),
+                colour: Style::of(i).colour,
                 mark: Mark::Band {
                     points: band,
                     opacity: 0.2,
@@ -100,17 +72,13 @@ fn reads(groups: &[Group<'_>], unit: Written) -> Option<Panel> {
         }
         series.push(Series {
             name: group.name().to_owned(),
-            colour: colour(i),
-            mark: line(middle.clone(), i, groups.len()),
+            colour: Style::of(i).colour,
+            mark: Style::line(i, groups.len(), middle.clone()),
         });
         series.push(Series {
             name: group.name().to_owned(),
-            colour: colour(i),
-            mark: Mark::Markers {
-                points: middle,
-                marker: MARKERS[i % MARKERS.len()],
-                size_px: 10.0,
-            },
+            colour: Style::of(i).colour,
+            mark: Style::markers(i, groups.len(), middle),
         });
     }
     (!series.is_empty()).then(|| Panel {
@@ -146,8 +114,8 @@ fn survival(groups: &[Group<'_>], unit: Written) -> Option<Panel> {
         }
         series.push(Series {
             name: group.name().to_owned(),
-            colour: colour(i),
-            mark: line(points, i, groups.len()),
+            colour: Style::of(i).colour,
+            mark: Style::line(i, groups.len(), points),
         });
     }
     Some(Panel {

@@ -6,11 +6,23 @@ use firstread_session::results;
 
 use super::picture;
 use super::report;
+use crate::output::format::bytes;
+use crate::page::{self, Section};
 
 /// The files of a life: its result, its tables and its picture.
 pub fn pages(life: &Life, outcome: &LifeOutcome) -> Vec<Page> {
     let json = results::text(&life::json(life, outcome));
     let figure = picture::figure(life, outcome);
+    let report = report::report(life, outcome);
+    let sections = [
+        Section::figure("Over the life", &figure),
+        Section::fixed("The report as it is printed", &report),
+    ];
+    let written = bytes(outcome.lived.written_bytes());
+    let headline = format!(
+        "{written} written; {}",
+        report::end(life, outcome.lived.end)
+    );
     vec![
         ("life.json".into(), json.into_bytes()),
         (
@@ -20,5 +32,9 @@ pub fn pages(life: &Life, outcome: &LifeOutcome) -> Vec<Page> {
         ("life.csv".into(), report::csv(outcome).into_bytes()),
         ("life.svg".into(), figure.svg()),
         ("life.png".into(), figure.png()),
+        (
+            "report.html".into(),
+            page::page(&figure.title, &[headline], &sections),
+        ),
     ]
 }

@@ -8,12 +8,11 @@ mod picture;
 mod table;
 
 use anyhow::Result;
-use firstread_session::files::Page;
-use firstread_session::{Finished, Kept, Point, Setup, Varied};
-use serde_json::{Map, Value};
+use firstread_session::{Kept, Point, Varied};
+use serde_json::Value;
 
 use crate::accept;
-use crate::output::summary;
+use crate::page::Section;
 use crate::runs::{self, Kind, Plan, Ran, Report, Row, View};
 pub use combination::Asked;
 use combination::{Combination, Rows};
@@ -51,14 +50,6 @@ fn plan<'a>(asked: &Asked<'a>) -> Result<Plan<'a>> {
 }
 
 impl View for Asked<'_> {
-    fn values(&self, setup: &Setup, finished: &Finished) -> Map<String, Value> {
-        summary::values(setup, finished)
-    }
-
-    fn pages(&self, _: &Point, _: &Finished) -> Vec<Page> {
-        Vec::new()
-    }
-
     fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>> {
         let rows = ran.combinations().flat_map(|(combination, runs)| {
             let row =
@@ -70,9 +61,12 @@ impl View for Asked<'_> {
             asked: self,
             combinations: gather(ran),
         };
+        let shown = table::of(&table);
         Ok(Report {
-            text: table::report(&table),
+            text: table::report(&table, &shown),
+            headline: table::headline(&table).into_iter().collect(),
             files: vec![("matrix.csv".into(), table::csv(&table)?)],
+            sections: vec![Section::table("All combinations", shown.rows)],
             figure: picture::draw(&table),
             acceptance: accept::of_points(ran.each(), self.accept)?,
             rows,

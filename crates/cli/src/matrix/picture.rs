@@ -5,7 +5,7 @@ use firstread_session::Varied;
 use super::combination::{Combination, Rows};
 use super::table::{PERCENTILES, has};
 use crate::figure::{
-    Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
+    Axis, Dash, Figure, Mark, PALETTE, Panel, Row, Series, Style, TWO_COLUMNS_PX, Ticks,
 };
 use crate::output::spread::Spread;
 
@@ -13,13 +13,6 @@ use crate::output::spread::Spread;
 const ROW_PX: u32 = 400;
 /// Panels side by side.
 const MOST_COLUMNS: usize = 6;
-const MARKERS: [Marker; 4] = [
-    Marker::Circle,
-    Marker::Square,
-    Marker::TriangleDown,
-    Marker::Diamond,
-];
-
 /// Which of what varies lies along the horizontal axis, which tells series apart; the others have panels of their own.
 struct Roles {
     x: usize,
@@ -141,14 +134,14 @@ fn of_panel_series(
             Some(other) => format!("{} {name}", other.label()),
         };
         let line = x.is_scale(along);
-        all.extend(series(&shown, i, line, &points));
+        all.extend(series(&shown, (i, names.len()), line, &points));
     }
     all
 }
 
 /// A series: a marker at each median, whiskers over drives, and a line where the axis is a scale.
-fn series(name: &str, i: usize, line: bool, points: &[(f64, Spread)]) -> Vec<Series> {
-    let colour = PALETTE[i % PALETTE.len()];
+fn series(name: &str, (i, n): (usize, usize), line: bool, points: &[(f64, Spread)]) -> Vec<Series> {
+    let colour = Style::of(i).colour;
     let of = |name: &str, mark| Series {
         name: name.into(),
         colour,
@@ -168,26 +161,10 @@ fn series(name: &str, i: usize, line: bool, points: &[(f64, Spread)]) -> Vec<Ser
         ));
     }
     if line && medians.len() > 1 {
-        let points = medians.clone();
-        all.push(of(
-            name,
-            Mark::Line {
-                points,
-                width_px: 2.5,
-                dash: Dash::Solid,
-            },
-        ));
+        all.push(of(name, Style::line(i, n, medians.clone())));
     }
     if !medians.is_empty() {
-        let marker = MARKERS[(i + i / PALETTE.len()) % MARKERS.len()];
-        all.push(of(
-            name,
-            Mark::Markers {
-                points: medians,
-                marker,
-                size_px: 11.0,
-            },
-        ));
+        all.push(of(name, Style::markers(i, n, medians)));
     }
     all
 }

@@ -60,7 +60,19 @@ fn base<'a>(ran: &'a Rows<'_>, of: &Combination) -> Option<&'a Combination> {
     ran.combinations.iter().find(same)
 }
 
-pub fn report(ran: &Rows<'_>) -> String {
+/// The table, and what it is about.
+pub struct Table {
+    /// The first is the head.
+    pub rows: Vec<Vec<String>>,
+    /// Columns of names, before those of figures.
+    names: usize,
+    /// The percentile whose changes are shown, if one is.
+    pub compared: Option<&'static str>,
+    /// Whether a percentile is not known in some row.
+    blank: bool,
+}
+
+pub fn of(ran: &Rows<'_>) -> Table {
     let varied = &ran.asked.sweep.varied;
     let drives = ran.asked.seeds.len();
     let percentiles = PERCENTILES
@@ -100,22 +112,49 @@ pub fn report(ran: &Rows<'_>) -> String {
         rows.push(values);
         rows.extend((drives > 1).then_some(ranges));
     }
-    let mut sides = vec![Side::Left; names];
-    sides.resize(rows[0].len(), Side::Right);
-    let mut text = heading(ran) + "\n" + &table("  ", &sides, &rows) + "\n";
-    if let (Some(_), Some((first, values))) = (compared, varied.first()) {
+    Table {
+        rows,
+        names,
+        compared: compared.map(|(_, name)| name),
+        blank,
+    }
+}
+
+/// The report around `of`.
+pub fn report(ran: &Rows<'_>, of: &Table) -> String {
+    let mut sides = vec![Side::Left; of.names];
+    sides.resize(of.rows[0].len(), Side::Right);
+    let mut text = heading(ran) + "\n" + &table("  ", &sides, &of.rows) + "\n";
+    if let (Some(_), Some((first, values))) = (of.compared, ran.asked.sweep.varied.first()) {
         text += &format!(
             "changes are against {}={} with all else the same\n",
             first.name(),
             values[0]
         );
     }
-    if drives > 1 {
+    if ran.asked.seeds.len() > 1 {
         text +=
             "values are medians over drives; below them is the lowest … highest of the drives\n";
     }
-    text += &needs(ran, blank);
+    text += &needs(ran, of.blank);
     text
+}
+
+/// Where the rarest percentile that all rows have is lowest and highest, in a line; none where they have none in common.
+pub fn headline(ran: &Rows<'_>) -> Option<String> {
+    let (metric, name) = tail(ran)?;
+    let of = |c: &Combination| c.over(metric).map_or(0.0, |over| over.median);
+    let by = |a: &&Combination, b: &&Combination| of(a).total_cmp(&of(b));
+    let said = |c: &Combination| {
+        let varied = ran.asked.sweep.varied.iter().zip(&c.values);
+        let values = varied.map(|((v, _), value)| format!("{}={value}", v.name()));
+        let jobs = c.jobs.as_ref().map(|(_, jobs)| format!("jobs {jobs}"));
+        let at: Vec<String> = values.chain(jobs).collect();
+        format!("{} at {}", us(of(c)), at.join(" "))
+    };
+    let all = || ran.combinations.iter();
+    let (low, high) = (all().min_by(by)?, all().max_by(by)?);
+    Some(format!("{name}: from {} to {}", said(low), said(high)))
 }
 
 /// What is needed for percentiles that are not there.

@@ -74,14 +74,14 @@ fn with_runs(check: impl FnOnce(Rows<'_>)) {
 #[test]
 fn golden_a_table_of_numbers_by_hand() {
     with_runs(|mut ran| {
-        insta::assert_snapshot!("table", table::report(&ran));
+        insta::assert_snapshot!("table", table::report(&ran, &table::of(&ran)));
         insta::assert_snapshot!("csv", String::from_utf8(table::csv(&ran).unwrap()).unwrap());
         let p99 = |i: usize| (500.0 * i as f64).into();
         ran.combinations[3].runs[1]
             .1
             .values
             .insert("p99_us".into(), p99(4));
-        let text = table::report(&ran);
+        let text = table::report(&ran, &table::of(&ran));
         assert!(
             text.contains("P99 change"),
             "the tail that all have:\n{text}"

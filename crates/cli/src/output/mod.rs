@@ -8,6 +8,7 @@ pub mod format;
 pub mod front;
 pub mod human;
 pub mod modes;
+pub mod page;
 pub mod page_types;
 mod phases;
 pub mod spread;
@@ -20,12 +21,34 @@ pub mod writes;
 use firstread_session::files::Page;
 use firstread_session::{Finished, Outcome, Point, Setup, results};
 
+use crate::page::Section;
 use serde_json::Value;
+use summary::Summary;
 pub use tail::{ENOUGH_BEYOND, WITHIN};
 
 /// The files of the only run of a folder, as it is printed: with a row for each group of calibration where `logs` says so.
 pub fn pages(setup: &Setup, outcome: &Outcome, logs: bool) -> Vec<Page> {
-    pages_with(setup, outcome, &results::result(setup, outcome, logs), logs)
+    let mut pages = pages_with(setup, outcome, &results::result(setup, outcome, logs), logs);
+    pages.push(("report.html".into(), html(setup, outcome)));
+    pages
+}
+
+/// The page of a run.
+fn html(setup: &Setup, outcome: &Outcome) -> Vec<u8> {
+    let summary = Summary::of(setup, outcome);
+    let (headline, mut sections) = page::of(&[page::Shown {
+        name: String::new(),
+        runs: vec![&summary],
+    }]);
+    if results::modes::are_mixed(outcome) {
+        let figure = modes::figure(setup, outcome);
+        let title = "Capacity lost to other cell modes";
+        sections.push(Section::figure(title, &figure));
+    }
+    let report = human::report(setup, outcome);
+    sections.push(Section::fixed("The report as it is printed", &report));
+    let title = format!("{} on {}", setup.input.title(), setup.profile.name);
+    crate::page::page(&title, &headline, &sections)
 }
 
 /// The files of one run, `result` among them, and a log of calibration where there is one or `logs` says so.

@@ -254,6 +254,11 @@ impl Summary {
         serde_json::from_value(value).context("what is kept of a run is not its summary")
     }
 
+    /// Requests a second of the direction whose tail is explained.
+    pub fn iops(&self) -> f64 {
+        self.explained().count as f64 * 1e9 / self.runtime_ns.max(1) as f64
+    }
+
     /// The direction whose tail is explained.
     pub fn explained(&self) -> &Direction {
         match self.explained.as_str() {

@@ -17,6 +17,7 @@ use firstread_session::files::Page;
 use firstread_session::{Finished, Point, Setup};
 use serde_json::{Map, Value};
 
+use crate::output::{self, summary};
 pub use plan::{Combination, Kind, Plan};
 pub use printer::{Report, Row};
 pub use runner::{Ran, points_run};
@@ -24,11 +25,15 @@ pub use single::{Single, single};
 
 /// How a command shows its runs.
 pub trait View: Sync {
-    /// What is kept of a run for tables.
-    fn values(&self, setup: &Setup, finished: &Finished) -> Map<String, Value>;
+    /// What is kept of each for tables: of a run, its metrics and its summary.
+    fn values(&self, setup: &Setup, finished: &Finished) -> Map<String, Value> {
+        summary::values(setup, finished)
+    }
 
-    /// The files of one run, where each has its own: [`Kind::has_each`].
-    fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page>;
+    /// The files of each, where it has its own: [`Kind::has_each`].
+    fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
+        output::pages_in(point, finished)
+    }
 
     /// What is shown of all that has run; without rows where there is nothing to show.
     fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>>;

@@ -155,3 +155,60 @@ fn points(kind: Kind, combinations: &[Combination], seeds: &[u64]) -> Vec<Point>
     }
     points
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_session::{Input, Simulation};
+
+    use super::*;
+
+    fn named(kind: Kind, labels: &[&str], seeds: &[u64]) -> Vec<(String, String)> {
+        let job = "[a]\nrw=randread\nbs=4k\n".to_owned();
+        let base = Simulation {
+            drive: "bench-4g".into(),
+            ..Simulation::of(Input::job_file("load", job).unwrap())
+        };
+        let setup = base.setup().unwrap();
+        let one = |label: &&str| Combination {
+            label: (*label).to_owned(),
+            values: Vec::new(),
+            setup: setup.clone(),
+            life: None,
+        };
+        let all: Vec<Combination> = labels.iter().map(one).collect();
+        let points = points(kind, &all, seeds);
+        let both = |point: Point| (point.label, point.name);
+        points.into_iter().map(both).collect()
+    }
+
+    /// Folders that were kept before are found by these names.
+    #[test]
+    fn golden_names_of_points() {
+        let of = |kind, labels: &[&str], seeds: &[u64]| {
+            let named = named(kind, labels, seeds).into_iter();
+            let named = named.map(|(label, name)| format!("{label}: {name}"));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(
+            of(Kind::Drives, &[""], &[3, 4]),
+            "seed 3: seed-3, seed 4: seed-4"
+        );
+        assert_eq!(
+            of(Kind::Comparison, &["fifo", "a,b"], &[3]),
+            "fifo: fifo, a,b: a,b"
+        );
+        assert_eq!(
+            of(Kind::Comparison, &["fifo"], &[3, 4]),
+            "fifo seed 3: fifo/seed-3, fifo seed 4: fifo/seed-4"
+        );
+        assert_eq!(of(Kind::Matrix, &["age=1h"], &[3]), "age=1h: age-1h_seed-3");
+        assert_eq!(
+            of(Kind::Matrix, &["a=1/2", "a=1:2"], &[3]),
+            "a=1/2: a-1-2_seed-3, a=1:2: a-1-2_seed-3-2"
+        );
+        assert_eq!(
+            of(Kind::Lives, &["gc=fifo"], &[3, 4]),
+            "gc=fifo seed 3: gc-fifo_seed-3, gc=fifo seed 4: gc-fifo_seed-4"
+        );
+    }
+}

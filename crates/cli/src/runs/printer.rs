@@ -14,6 +14,7 @@ use crate::args::{Form, Interrupted};
 use crate::figure::Figure;
 use crate::output::human;
 use crate::output::summary::end_of_life_of;
+use crate::page::{self, Section};
 use crate::streams::{data, tell};
 
 /// What a command shows of its runs.
@@ -26,6 +27,9 @@ pub struct Report<'a> {
     /// Further files: tables as data.
     pub files: Vec<Page>,
     pub figure: Option<Figure>,
+    /// The headline of the page, a line each, and its sections but for the figure and the text.
+    pub headline: Vec<String>,
+    pub sections: Vec<Section>,
     /// A command to go on with.
     pub next: Option<String>,
     /// What came of `--accept`.
@@ -92,7 +96,7 @@ pub fn print(ran: &Ran<'_>, report: Report<'_>) -> Result<()> {
         Form::Json => data(&list(ran, &report, Kept::result_and_wall))?,
         Form::Human => data(&report.text)?,
     }
-    tell(&closing(ran, &report));
+    tell(&closing(ran));
     whole(ran)?;
     if let (Some(next), Form::Human) = (&report.next, output.form) {
         tell(&format!("\n{next}"));
@@ -122,7 +126,60 @@ fn files(ran: &Ran<'_>, report: &Report<'_>) -> Vec<Page> {
         files.push((format!("{name}.svg").into(), figure.svg()));
         files.push((format!("{name}.png").into(), figure.png()));
     }
+    files.push((PAGE.into(), html(ran, report)));
     files
+}
+
+/// Name of the page.
+const PAGE: &str = "report.html";
+
+/// The page of all runs together: verdict and headline, the figure, what the command has besides, the runs, the text.
+fn html(ran: &Ran<'_>, report: &Report<'_>) -> Vec<u8> {
+    let kind = ran.plan.kind;
+    let mut headline = report.headline.clone();
+    let mut sections = Vec::new();
+    if let Some(acceptance) = &report.acceptance {
+        headline.insert(0, format!("Acceptance: {}", acceptance.said));
+        sections.push(Section::fixed("Acceptance", acceptance.text.trim()));
+    }
+    if !ran.is_whole() {
+        let (finished, all) = (ran.results.finished(), ran.results.simulations());
+        headline.insert(
+            0,
+            format!(
+                "Interrupted: {finished} of {all} {} have ended.",
+                kind.many()
+            ),
+        );
+    }
+    if let Some(figure) = &report.figure {
+        sections.push(Section::figure(&figure.title, figure));
+    }
+    sections.extend(report.sections.iter().cloned());
+    sections.push(Section::fixed("The report as it is printed", &report.text));
+    let head = [kind.one(), "drive", "seed", "ended", "result"];
+    let runs = ran.each().map(|(point, kept)| {
+        vec![
+            point.label.clone(),
+            point.setup.profile.name.clone(),
+            point.setup.seed.to_string(),
+            kept.ended.clone(),
+            format!("points/{}.json", point.name),
+        ]
+    });
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(runs);
+    sections.push(Section::table("Runs and their results", rows));
+    let mut drives = ran
+        .plan
+        .points
+        .iter()
+        .map(|point| &point.setup.profile.name);
+    let drive = drives
+        .next()
+        .filter(|first| drives.all(|drive| drive == *first));
+    let on = drive.map_or(String::new(), |drive| format!(" on {drive}"));
+    page::page(&format!("{}{on}", ran.plan.title), &headline, &sections)
 }
 
 /// The results as JSON.
@@ -159,18 +216,11 @@ fn tell_times(ran: &Ran<'_>) {
 }
 
 /// How many there are, how long they took, and where to look.
-fn closing(ran: &Ran<'_>, report: &Report<'_>) -> String {
+fn closing(ran: &Ran<'_>) -> String {
     let kind = ran.plan.kind;
-    let look = match (ran.plan.output.out, &report.figure) {
-        (Some(folder), Some(_)) => {
-            let picture = folder.join(format!("{}.svg", kind.files()));
-            format!("; {}", picture.display())
-        }
-        (Some(_), None) if kind == Kind::Matrix => {
-            "; no picture, since no percentile is known in any run".into()
-        }
-        (Some(_), None) => String::new(),
-        (None, _) => "; --out DIR keeps tables and every result".into(),
+    let look = match ran.plan.output.out {
+        Some(folder) => format!("; {}", folder.join(PAGE).display()),
+        None => "; --out DIR keeps a page, tables and every result".into(),
     };
     let (n, wall_s) = (ran.results.finished(), ran.results.wall_s());
     format!(

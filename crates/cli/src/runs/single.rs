@@ -12,14 +12,16 @@ use crate::accept::Acceptance;
 use crate::args::{Form, Interrupted, Output};
 use crate::output::format::count;
 use crate::output::human;
-use crate::output::summary::{Summary, end_of_life_of};
+use crate::output::summary::{self, Summary, end_of_life_of};
 use crate::progress::Bars;
 use crate::streams::{data, tell};
 
 /// How a command shows its only run or life.
 pub trait Single {
-    /// What is kept of it for what may be asked later.
-    fn values(&self, point: &Point, finished: &Finished) -> Map<String, Value>;
+    /// What is kept of it for what may be asked later: of a run, its metrics and its summary.
+    fn values(&self, point: &Point, finished: &Finished) -> Map<String, Value> {
+        summary::values(&point.setup, finished)
+    }
 
     /// Its files.
     fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page>;

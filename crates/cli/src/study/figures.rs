@@ -9,7 +9,7 @@ use firstread_session::study::spec::{Drawing, Experiment, Published};
 use serde_json::Value;
 
 use crate::figure::{
-    Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
+    Axis, Colour, Dash, Figure, Mark, Panel, Row, Series, Style, TWO_COLUMNS_PX, Ticks,
 };
 
 /// Height of a row of panels (px).
@@ -76,10 +76,10 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                 if estimates.is_empty() {
                     continue;
                 }
-                let colour = PALETTE[i % PALETTE.len()];
+                let colour = Style::of(i).colour;
                 let name = shown(drawing.series, name);
                 panel.series.extend(match is_number {
-                    true => line(&name, colour, i, least(drawing), &estimates),
+                    true => line(&name, (i, names.len()), least(drawing), &estimates),
                     false => categories(&name, colour, (i, names.len()), drawing, &estimates),
                 });
             }
@@ -159,7 +159,7 @@ fn reference(
             dash,
         });
         let name = format!("{}, {}", metric.label, shown(drawing.series, name));
-        series(&name, PALETTE[i % PALETTE.len()], mark)
+        series(&name, Style::of(i).colour, mark)
     };
     of_each.map(one).collect()
 }
@@ -229,7 +229,7 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                 let Some((_, first)) = all.first() else {
                     continue;
                 };
-                let colour = PALETTE[s % PALETTE.len()];
+                let colour = Style::of(s).colour;
                 if drawing.x == Dimension::Variant && !drawing.waterfall {
                     let compared = Mark::Verticals {
                         at: vec![first.mean],
@@ -268,7 +268,7 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                 };
                 let markers = Mark::Markers {
                     points: all.iter().map(|(y, e)| [e.mean, *y]).collect(),
-                    marker: MARKERS[s % MARKERS.len()],
+                    marker: Style::of(s).marker,
                     size_px: 11.0,
                 };
                 panel.series.push(series(&shown, colour, markers));
@@ -309,7 +309,9 @@ fn over_time(
         series: Vec::new(),
     };
     let values = experiment.values(drawing.x, quick);
-    for (i, name) in experiment.values(drawing.series, quick).iter().enumerate() {
+    let names = experiment.values(drawing.series, quick);
+    let lines = values.len() * names.len();
+    for name in names {
         for value in values {
             let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
             let at = at.with(&others.into());
@@ -329,12 +331,9 @@ fn over_time(
                 1 => shown(drawing.series, name),
                 _ => format!("{}, {value}", shown(drawing.series, name)),
             };
-            let mark = Mark::Line {
-                points: line,
-                width_px: 3.0,
-                dash: Dash::Solid,
-            };
-            (panel.series).push(series(&name, PALETTE[i % PALETTE.len()], mark));
+            let nth = panel.series.len();
+            let mark = Style::line(nth, lines, line);
+            (panel.series).push(series(&name, Style::of(nth).colour, mark));
         }
     }
     panel
@@ -372,7 +371,7 @@ fn scatter(
         if all.is_empty() {
             continue;
         }
-        let colour = PALETTE[i % PALETTE.len()];
+        let colour = Style::of(i).colour;
         if drawing.drives {
             let each = |value: &String| {
                 let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
@@ -390,7 +389,7 @@ fn scatter(
                     .iter()
                     .flat_map(each)
                     .collect(),
-                marker: MARKERS[i % MARKERS.len()],
+                marker: Style::of(i).marker,
                 size_px: 11.0,
             };
             (panel.series).push(series(&shown(drawing.series, name), colour, marks));
@@ -410,7 +409,7 @@ fn scatter(
         }
         let marks = Mark::Markers {
             points: all.iter().map(|(x, y)| [x.mean, y.mean]).collect(),
-            marker: MARKERS[i / PALETTE.len() % MARKERS.len()],
+            marker: Style::of(i).marker,
             size_px: 13.0,
         };
         (panel.series).push(series(&shown(drawing.series, name), colour, marks));
@@ -543,20 +542,14 @@ fn published(drawing: &Drawing, metric: &Metric, places: &[Tick]) -> Vec<Series>
         .collect()
 }
 
-const MARKERS: [Marker; 4] = [
-    Marker::Circle,
-    Marker::Square,
-    Marker::TriangleDown,
-    Marker::Diamond,
-];
-
+/// A line along numbers, the `i`-th of `n`, with its band and its markers.
 fn line(
     name: &str,
-    colour: Colour,
-    i: usize,
+    (i, n): (usize, usize),
     least: f64,
     estimates: &[(f64, Estimate)],
 ) -> Vec<Series> {
+    let colour = Style::of(i).colour;
     let points: Vec<[f64; 2]> = estimates.iter().map(|(x, e)| [*x, e.mean]).collect();
     let band: Vec<[f64; 3]> = estimates
         .iter()
@@ -574,24 +567,8 @@ fn line(
             },
         ));
     }
-    all.push(series(
-        name,
-        colour,
-        Mark::Line {
-            points: points.clone(),
-            width_px: 3.0,
-            dash: Dash::Solid,
-        },
-    ));
-    all.push(series(
-        name,
-        colour,
-        Mark::Markers {
-            points,
-            marker: MARKERS[i % MARKERS.len()],
-            size_px: 11.0,
-        },
-    ));
+    all.push(series(name, colour, Style::line(i, n, points.clone())));
+    all.push(series(name, colour, Style::markers(i, n, points)));
     all
 }
 
@@ -609,7 +586,7 @@ fn categories(
     let mark = match drawing.log {
         true => Mark::Markers {
             points,
-            marker: MARKERS[i % MARKERS.len()],
+            marker: Style::of(i).marker,
             size_px: 14.0,
         },
         false => Mark::Bars {
@@ -640,6 +617,7 @@ mod tests {
     use firstread_session::study::spec::Study;
 
     use super::*;
+    use crate::figure::PALETTE;
 
     /// The dashed lines of a study of two wears at two ages, whose code corrects so many bits; rows of
     /// panels where only the code is known.
@@ -661,7 +639,9 @@ mod tests {
         let of = |figure: &Figure| {
             let all = figure.rows.iter().flat_map(|r| &r.panels);
             let all = all.flat_map(|p| &p.series).filter(|s| match &s.mark {
-                Mark::Line { dash, .. } | Mark::Horizontals { dash, .. } => *dash == Dash::Dashed,
+                Mark::Line { dash, width_px, .. } | Mark::Horizontals { dash, width_px, .. } => {
+                    *dash == Dash::Dashed && *width_px == 2.0
+                }
                 _ => false,
             });
             let all = all.map(|s| (s.name.clone(), s.colour, s.mark.clone()));

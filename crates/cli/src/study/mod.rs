@@ -9,7 +9,6 @@ mod args;
 mod claims;
 mod correlation;
 mod figures;
-mod prose;
 mod report;
 mod switches;
 mod tension;

@@ -10,15 +10,16 @@ use firstread_session::study::points::{Estimate, Points};
 use firstread_session::study::spec::{Experiment, Study};
 use firstread_session::study::verdict::Verdict;
 use firstread_session::{Input, OtherCells, results};
-use minijinja::{AutoEscape, Environment, context};
+use minijinja::context;
 use serde::Serialize;
 
 use super::claims::{self, estimate};
 use super::correlation;
 use super::figures;
-use super::prose;
 use super::switches;
+use crate::figure::Figure;
 use crate::output::format::{Side, table};
+use crate::page;
 
 /// Of experiments whose drives have loads of their own.
 const OWN_LOADS: &str = "Each drive has a load of its own, so ± is over both.";
@@ -162,7 +163,7 @@ pub fn tables(done: &Done<'_>) -> String {
         if done.measured.of_experiment(&experiment.id).next().is_none() {
             continue;
         }
-        let section = section(done, experiment, b"");
+        let section = section(done, experiment, None);
         let columns = section.head.len();
         let rows: Vec<Vec<String>> = [section.head].into_iter().chain(section.rows).collect();
         text += &format!("\n{} ({})\n", section.title, section.id);
@@ -177,7 +178,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     for correlation in done.correlations {
         let figure = correlation::draw(correlation);
         let (id, svg) = (&correlation.spec.id, figure.svg());
-        sections.push(correlation_section(done, correlation, &svg));
+        sections.push(correlation_section(done, correlation, &figure));
         pages.push((format!("figures/{id}.svg").into(), svg));
         pages.push((format!("figures/{id}.png").into(), figure.png()));
     }
@@ -188,7 +189,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         let mut figure = figures::draw(experiment, done.measured, done.quick);
         figure.title = title(done, experiment);
         let svg = figure.svg();
-        sections.push(section(done, experiment, &svg));
+        sections.push(section(done, experiment, Some(&figure)));
         pages.push((format!("figures/{}.svg", experiment.id).into(), svg));
         pages.push((
             format!("figures/{}.png", experiment.id).into(),
@@ -196,16 +197,10 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         ));
     }
     let claims: Vec<claims::ClaimRow> = done.verdicts.iter().map(claims::row).collect();
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|name| match name.ends_with(".html") {
-        true => AutoEscape::Html,
-        false => AutoEscape::None,
-    });
-    environment.add_filter("prose", |text: &str| prose::html(text));
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    environment.add_template("report.html", include_str!("report.html"))?;
-    environment.add_template("README.md", include_str!("README.md.template"))?;
+    let environment = page::environment(&[
+        ("report.html", include_str!("report.html")),
+        ("README.md", include_str!("README.md.template")),
+    ])?;
     let context = context! {
         name => done.name,
         given => done.given,
@@ -223,8 +218,6 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         totals => claims::totals(done.verdicts),
         sections => sections,
         simulations => done.simulations,
-        version => results::VERSION,
-        commit => results::COMMIT,
     };
     for name in ["report.html", "README.md"] {
         let text = environment.get_template(name)?.render(&context)?;
@@ -281,7 +274,7 @@ fn title(done: &Done<'_>, experiment: &Experiment) -> String {
     }
 }
 
-fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
+fn section(done: &Done<'_>, experiment: &Experiment, figure: Option<&Figure>) -> Section {
     let cells = other_cells(done, experiment);
     let cells = cells
         .iter()
@@ -323,14 +316,14 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
             experiment.id,
             done.name
         ),
-        svg: for_page(svg),
+        svg: figure.map_or(String::new(), Figure::html),
         in_readme: experiment.figure.in_readme,
         head,
         rows: all.iter().map(row).collect(),
     }
 }
 
-fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, svg: &[u8]) -> Section {
+fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, figure: &Figure) -> Section {
     let spec = correlation.spec;
     let row = |(valley, sentinel, slope, r): (u8, u8, Estimate, Estimate)| {
         vec![
@@ -351,22 +344,13 @@ fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, svg: &[u8]) 
             spec.id,
             done.name
         ),
-        svg: for_page(svg),
+        svg: figure.html(),
         in_readme: false,
         head: ["valley", "sentinel", "slope", "R²"]
             .map(String::from)
             .to_vec(),
         rows: correlation.pairs().into_iter().map(row).collect(),
     }
-}
-
-/// An SVG of white paper and dark ink, in the colours of the page around it.
-fn for_page(svg: &[u8]) -> String {
-    String::from_utf8_lossy(svg)
-        .replace("#1a1a1a", "var(--ink)")
-        .replace("#6e6e6e", "var(--grey)")
-        .replace("#e4e4e4", "var(--faint)")
-        .replace("#ffffff", "var(--paper)")
 }
 
 /// Every simulation: where it lies, its metrics, and the command that repeats it.
