@@ -71,7 +71,7 @@ fn smoke_a_page_of_every_command() {
         "<td>fifo</td>",
         "<td>greedy</td>",
         ">greedy</text>",
-        "points/greedy.json",
+        "greedy.json",
     ] {
         assert!(compared.contains(scheme), "{scheme}");
     }
