@@ -61,11 +61,7 @@ fn model_crowded_names_are_written_upwards() {
         assert!(tick < label && label < 400.0, "{tick} {label}");
         turned
     };
-<<<<<<< HEAD
-    assert!(!upwards(4));
-=======
     assert!(!upwards(3));
->>>>>>> runner48
     assert!(upwards(12));
 }
 
