@@ -869,8 +869,8 @@ fn smoke_claims_are_shown_with_what_decides_them() {
     }
     let report = file("a/report.html");
     assert!(
-        report.find("<svg") < report.find("id=\"claims\""),
-        "figures come first"
+        report.find("id=\"claims\"") < report.find("<svg"),
+        "claims come first"
     );
     let results: Value = serde_json::from_str(&file("a/results.json")).unwrap();
     let phases = &results[1];

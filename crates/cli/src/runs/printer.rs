@@ -96,7 +96,7 @@ pub fn print(ran: &Ran<'_>, report: Report<'_>) -> Result<()> {
         Form::Json => data(&list(ran, &report, Kept::result_and_wall))?,
         Form::Human => data(&report.text)?,
     }
-    tell(&closing(ran));
+    tell(&closing(ran, report.figure.is_some()));
     whole(ran)?;
     if let (Some(next), Form::Human) = (&report.next, output.form) {
         tell(&format!("\n{next}"));
@@ -216,10 +216,19 @@ fn tell_times(ran: &Ran<'_>) {
 }
 
 /// How many there are, how long they took, and where to look.
-fn closing(ran: &Ran<'_>) -> String {
+fn closing(ran: &Ran<'_>, is_drawn: bool) -> String {
     let kind = ran.plan.kind;
     let look = match ran.plan.output.out {
-        Some(folder) => format!("; {}", folder.join(PAGE).display()),
+        Some(folder) => {
+            let page = folder.join(PAGE);
+            let without = match kind {
+                Kind::Matrix if !is_drawn => {
+                    "; no picture, since no percentile is known in any run"
+                }
+                _ => "",
+            };
+            format!("; {}{without}", page.display())
+        }
         None => "; --out DIR keeps a page, tables and every result".into(),
     };
     let (n, wall_s) = (ran.results.finished(), ran.results.wall_s());
