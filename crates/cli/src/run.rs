@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use firstread_drive::Ended;
 use firstread_session::{
-    Alone, Choices, Error, Finished, Kept, Matrix, Outcome, Point, Setup, Simulation, Store, files,
-    results,
+    Alone, Choices, Error, Finished, Kept, Matrix, Outcome, Point, Setup, Simulation, Store,
+    Watched, files, results,
 };
 use serde_json::{Map, Value};
 
@@ -17,6 +17,7 @@ use crate::args::{
     BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
 };
 use crate::interrupt;
+use crate::log::LogArgs;
 use crate::matrix::kept;
 use crate::matrix::{self, Asked, Simulations};
 use crate::output::format::count;
@@ -24,6 +25,7 @@ use crate::output::summary::{Run, Summary, end_of_life, runs};
 use crate::output::{self, calibration, drives, human, understood};
 use crate::progress::Bars;
 use crate::streams::{data, notice, tell, warning, written};
+use crate::timeline::{self, TimelineArgs};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -46,6 +48,10 @@ Examples:
       options of fio; a temperature is repeated, since its comma is a history
   firstread run -- --name=a --rw=randrw --rwmixread=70 --bs=8k --iodepth=32 --runtime=1 --time_based
       a command line of fio, as it was pasted; or a file that has it
+  firstread run --drive bench-4g --interval 50ms --out cliff -- --name=a --rw=randwrite --bs=4k --iodepth=32 --io_size=8g
+      the run over time, as a table and a picture: where writes fall off the cliff
+  firstread run job.fio --log requests.csv --log-slowest 1000
+      the thousand slowest requests, with what each of them waited for
   firstread run job.fio --accept 'read: p99=1.5ms p99.99=5ms p99.9999=15ms max=20ms'
       pass, fail or undetermined, by interval; what broke a target is named
   firstread run job.fio --json | jq '.jobs[0].read.clat_ns.percentile'
@@ -84,6 +90,10 @@ pub struct RunArgs {
     /// Also report what calibration did, a row a block group
     #[arg(long, help_heading = "Output")]
     calibration_log: bool,
+    #[command(flatten)]
+    timeline: TimelineArgs,
+    #[command(flatten)]
+    log: LogArgs,
     /// Judge latencies and rates: `read: p99=1.5ms p99.99=5ms max=20ms; write: mean=50us`; exit status 3 where one fails
     ///
     /// Targets are p50, p90, p95, p99, p99.5, p99.9 ... p99.99999, mean and max, which a figure must not exceed, and iops,
@@ -101,10 +111,18 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
     let base = Simulation {
         burn_in: args.burn_in.setup()?,
+        watched: Watched {
+            interval: args.timeline.interval(&args.output)?,
+            fio_logs: args.output.out.is_some() && sweep.varied.is_empty(),
+            log: args.log.spec(seeds.len() == 1 && sweep.varied.is_empty())?,
+        },
         ..args.drive.simulation(&input, &args.schemes, &args.input)?
     };
     if args.calibration_log && (seeds.len() > 1 || !sweep.varied.is_empty()) {
         return Err(Usage("--calibration-log is of one drive in one run".into()).into());
+    }
+    if seeds.len() > 1 || !sweep.varied.is_empty() {
+        args.output.form.no_bins()?;
     }
     if !sweep.varied.is_empty() {
         return matrix::run(&Asked {
@@ -133,11 +151,15 @@ fn run_one(args: &RunArgs, setup: Setup) -> Result<()> {
         name: "run".into(),
         ..Point::new(Arc::clone(&setup.input).title(), setup)
     };
-    let store = kept::store_of_one(args.output.out.as_deref(), "run", args.calibration_log)?;
+    let has = kept::Has {
+        calibration_log: args.calibration_log,
+        bins: args.output.form.has_bins(),
+    };
+    let store = kept::store_of_one(args.output.out.as_deref(), "run", has)?;
     let made = |point: &Point, finished: &Finished| match finished {
         Finished::Run(outcome) => (
             summary(&point.setup, finished),
-            output::pages(&point.setup, outcome, args.calibration_log),
+            output::pages(&point.setup, outcome, has),
         ),
         Finished::Life(_) => (Map::new(), Vec::new()),
     };
@@ -194,10 +216,12 @@ fn show_run(args: &RunArgs, setup: &Setup, outcome: &Outcome) -> Result<()> {
     let completed = outcome.stats.ended == Ended::Completed;
     print_warnings(setup, &Summary::of(setup, outcome), completed);
     print_notes([setup].into_iter());
+    timeline::tell_doubled(setup, outcome);
     let (_, wall) = results::result_and_wall(setup, outcome, false);
     match args.output.form.form() {
         Form::Json => {
             let whole = results::Whole::new(setup, outcome, args.calibration_log);
+            let whole = whole.bins(args.output.form.has_bins());
             written(|out| whole.write(out))?;
         }
         Form::Human => {

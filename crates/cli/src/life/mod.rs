@@ -344,6 +344,7 @@ impl LifeArgs {
 }
 
 pub fn life(args: &LifeArgs) -> Result<()> {
+    args.form.no_bins()?;
     let mut lives = args.lives()?;
     let seeds = args.drives.seeds(&args.seed)?;
     match (lives.len(), seeds.len()) {
@@ -364,7 +365,7 @@ fn live_one(args: &LifeArgs, life: Life) -> Result<()> {
         ..Point::new(Arc::clone(&life.setup.input).title(), life.setup)
     };
     let point = point.of_life(life.terms);
-    let store = kept::store_of_one(args.out.as_deref(), "life", false)?;
+    let store = kept::store_of_one(args.out.as_deref(), "life", kept::Has::default())?;
     let made = |_: &Point, finished: &Finished| {
         let pages = match finished {
             Finished::Life(of) => pages::pages(&of.life, &of.outcome),
