@@ -9,6 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::commands::{command, output, run as run_command, target, works};
+use crate::fio_logs;
 use crate::skips::skip;
 
 /// The version of fio-plot that is known to draw.
@@ -168,7 +169,7 @@ fn kept(folder: &Path, binary: &Path, fio_plot: &Path) -> Result<(), String> {
         }
         false => skip("pandas and DuckDB on tables, as they cannot be installed".to_owned()),
     }
-    Ok(())
+    fio_logs::run(&at, binary, fio_plot)
 }
 
 /// What pandas is asked of the table of a life.

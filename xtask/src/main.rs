@@ -8,6 +8,7 @@
 mod book;
 mod check;
 mod commands;
+mod fio_logs;
 mod fio_tools;
 mod mutants;
 mod release;

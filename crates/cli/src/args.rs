@@ -14,7 +14,7 @@ use firstread_session::conditions::{
 };
 use firstread_session::{
     BurnInSetup, Choices, ConditionError, DEFAULT_DRIVE, Error, Input, Simulation, Sweep, TraceArg,
-    TraceArgs, Varied,
+    TraceArgs, Varied, Watched,
 };
 
 /// The drive, and the state it is in when the workload begins.
@@ -274,6 +274,7 @@ impl DriveArgs {
             limit: args.limit,
             burn_in: None,
             wear_from: self.wear_from.clone(),
+            watched: Watched::default(),
         })
     }
 }
@@ -493,10 +494,10 @@ impl DrivesArgs {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct FormArgs {
-    /// What is printed: `human`, tables to read, or `json`
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human)]
+    /// What is printed: `human`, tables to read, `json`, or of one run `json+`, with the bins of fio's json+
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Printed::Human)]
     #[arg(hide_possible_values = true)]
-    output: Form,
+    output: Printed,
     /// The same as --output json
     #[arg(long, conflicts_with = "output")]
     json: bool,
@@ -536,15 +537,43 @@ impl OutputArgs {
 
 impl FormArgs {
     pub fn form(self) -> Form {
-        match self.json {
-            true => Form::Json,
-            false => self.output,
+        match (self.json, self.output) {
+            (false, Printed::Human) => Form::Human,
+            _ => Form::Json,
+        }
+    }
+
+    /// Whether JSON has the distribution of latencies, as fio's `json+`.
+    pub fn has_bins(self) -> bool {
+        !self.json && self.output == Printed::JsonPlus
+    }
+
+    /// That `json+` is not asked of a command that makes no single run.
+    ///
+    /// # Errors
+    /// [`Usage`] where it is.
+    pub fn no_bins(self) -> Result<(), Usage> {
+        match self.has_bins() {
+            true => Err(Usage("--output json+ is of one run: use json".into())),
+            false => Ok(()),
         }
     }
 }
 
-/// Forms of output.
+/// What the command line has for a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Printed {
+    /// Tables to read
+    Human,
+    /// JSON; that of runs has fio's keys
+    Json,
+    /// The same with fio's bins of latency
+    #[value(name = "json+")]
+    JsonPlus,
+}
+
+/// Forms of output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// Tables to read
     Human,

@@ -109,6 +109,7 @@ pub struct CellsArgs {
 }
 
 pub fn cells(args: &CellsArgs) -> Result<()> {
+    args.form.no_bins()?;
     let loaded = load(&args.chip, &args.sets)?;
     let mode = find_mode(&loaded, args.mode.as_deref())?;
     let code = Code::named(&args.code)

@@ -120,6 +120,7 @@ fn spread(values: impl Iterator<Item = f64>) -> Spread {
 
 /// Runs the command; `words` is what was typed after its name.
 pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
+    args.output.form.no_bins()?;
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let example = args.fio.is_empty().then_some(DEFAULT_WORKLOAD);
     let name = args.workload.as_deref().or(example);

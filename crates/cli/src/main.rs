@@ -1,7 +1,7 @@
 //! The `firstread` command: an open software SSD for high-density NAND.
 //!
 //! - `run`, `compare`, `study`, `life`, `cells`, `list`, `show`: one file or folder a sub-command.
-//! - [`args`]: options that they share.
+//! - [`args`]: options that they share. [`timeline`]: a run over time. [`log`]: its requests, one by one.
 //! - [`runs`]: runs and lives are planned, made, printed and kept there. [`output`]: what they are turned into. `figure`: pictures.
 //! - [`progress`]: bars on a terminal. [`streams`]: what goes to the standard output and error. [`messages`]: errors.
 //!
@@ -15,6 +15,7 @@ mod figure;
 mod interrupt;
 mod life;
 mod list;
+mod log;
 mod matrix;
 mod messages;
 mod output;
@@ -26,6 +27,7 @@ mod shell;
 mod show;
 mod streams;
 mod study;
+mod timeline;
 
 use std::process::ExitCode;
 

@@ -6,17 +6,20 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use firstread_session::files::Page;
-use firstread_session::{Choices, Finished, Point, Setup, Simulation, results};
+use firstread_session::{Choices, Finished, Point, Setup, Simulation, Watched, results};
 use serde_json::{Map, Value};
 
 use crate::accept::{self, Acceptance, Target, Targets};
 use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
 use crate::interrupt;
+use crate::log::LogArgs;
 use crate::matrix::{self, Asked};
 use crate::output::summary::{Run, Summary};
 use crate::output::{self, calibration, drives, human, page, understood};
+use crate::runs::kept::Has;
 use crate::runs::{self, Combination, Kind, Plan, Ran, Report, Row, Single, View};
 use crate::streams::{data, written};
+use crate::timeline::{self, TimelineArgs};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -39,6 +42,10 @@ Examples:
       options of fio; a temperature is repeated, since its comma is a history
   firstread run -- --name=a --rw=randrw --rwmixread=70 --bs=8k --iodepth=32 --runtime=1 --time_based
       a command line of fio, as it was pasted; or a file that has it
+  firstread run --drive bench-4g --interval 50ms --out cliff -- --name=a --rw=randwrite --bs=4k --iodepth=32 --io_size=8g
+      the run over time, as a table and a picture: where writes fall off the cliff
+  firstread run job.fio --log requests.csv --log-slowest 1000
+      the thousand slowest requests, with what each of them waited for
   firstread run job.fio --accept 'read: p99=1.5ms p99.99=5ms p99.9999=15ms max=20ms'
       pass, fail or undetermined, by interval; what broke a target is named
   firstread run job.fio --json | jq '.jobs[0].read.clat_ns.percentile'
@@ -77,6 +84,10 @@ pub struct RunArgs {
     /// Also report what calibration did, a row a block group
     #[arg(long, help_heading = "Output")]
     calibration_log: bool,
+    #[command(flatten)]
+    timeline: TimelineArgs,
+    #[command(flatten)]
+    log: LogArgs,
     /// Judge latencies and rates: `read: p99=1.5ms p99.99=5ms max=20ms; write: mean=50us`; exit status 3 where one fails
     ///
     /// Targets are p50, p90, p95, p99, p99.5, p99.9 ... p99.99999, mean and max, which a figure must not exceed, and iops,
@@ -94,10 +105,18 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
     let base = Simulation {
         burn_in: args.burn_in.setup()?,
+        watched: Watched {
+            interval: args.timeline.interval(&args.output)?,
+            fio_logs: args.output.out.is_some() && sweep.varied.is_empty(),
+            log: args.log.spec(seeds.len() == 1 && sweep.varied.is_empty())?,
+        },
         ..args.drive.simulation(&input, &args.schemes, &args.input)?
     };
     if args.calibration_log && (seeds.len() > 1 || !sweep.varied.is_empty()) {
         return Err(Usage("--calibration-log is of one drive in one run".into()).into());
+    }
+    if seeds.len() > 1 || !sweep.varied.is_empty() {
+        args.output.form.no_bins()?;
     }
     if !sweep.varied.is_empty() {
         return matrix::run(&Asked {
@@ -112,7 +131,10 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
     let view = OfRuns {
         accept: &accept::all(&args.accept),
-        logs: args.calibration_log,
+        has: Has {
+            calibration_log: args.calibration_log,
+            bins: args.output.form.has_bins(),
+        },
     };
     let (setup, output) = (base.setup()?, args.output.output());
     if seeds.len() > 1 {
@@ -134,14 +156,14 @@ pub fn run(args: &RunArgs) -> Result<()> {
         name: "run".into(),
         ..Point::new(Arc::clone(&setup.input).title(), setup)
     };
-    runs::single(&point, output, args.calibration_log, &view)
+    runs::single(&point, output, view.has, &view)
 }
 
 /// How a load on one drive or on several is shown.
 struct OfRuns<'a> {
     accept: &'a [Target],
-    /// Whether what calibration did is printed.
-    logs: bool,
+    /// What its files have beside what is always there.
+    has: Has,
 }
 
 impl View for OfRuns<'_> {
@@ -168,7 +190,7 @@ impl View for OfRuns<'_> {
 impl Single for OfRuns<'_> {
     fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
         match finished {
-            Finished::Run(outcome) => output::pages(&point.setup, outcome, self.logs),
+            Finished::Run(outcome) => output::pages(&point.setup, outcome, self.has),
             Finished::Life(_) => Vec::new(),
         }
     }
@@ -177,14 +199,16 @@ impl Single for OfRuns<'_> {
         let Finished::Run(outcome) = finished else {
             bail!("a life was lived in place of a run");
         };
+        timeline::tell_doubled(&point.setup, outcome);
         match form {
             Form::Json => {
-                let whole = results::Whole::new(&point.setup, outcome, self.logs);
+                let whole = results::Whole::new(&point.setup, outcome, self.has.calibration_log);
+                let whole = whole.bins(self.has.bins);
                 written(|out| whole.write(out))
             }
             Form::Human => {
                 data(&human::report(&point.setup, outcome))?;
-                match self.logs {
+                match self.has.calibration_log {
                     true => data(&format!("\n{}", calibration::summary(outcome))),
                     false => Ok(()),
                 }
@@ -193,7 +217,7 @@ impl Single for OfRuns<'_> {
     }
 
     fn printed(&self, form: Form) -> Vec<&'static str> {
-        match (form, self.logs) {
+        match (form, self.has.calibration_log) {
             (Form::Json, _) => vec!["result.json"],
             (Form::Human, false) => vec!["report.txt"],
             (Form::Human, true) => vec!["report.txt", "calibration.txt"],

@@ -1,6 +1,6 @@
 //! Commands and completions between a host and its drive.
 
-use firstread_core::{HostCommand, HostOp, Ns, Status};
+use firstread_core::{CellMode, DieId, HostCommand, HostOp, Ns, PageType, Status};
 
 use crate::hardware::charge::NsByCause;
 
@@ -39,4 +39,30 @@ pub struct Completed<'a> {
     pub status: Status,
     /// Latency by cause (ns).
     pub ns_by_cause: &'a NsByCause,
+    /// The page on flash that a read waited for last. None of other commands, of reads that needed no page of flash, and on
+    /// a drive that does not keep it ([`Drive::keep_pages`](crate::Drive::keep_pages)).
+    pub page: Option<PageRead>,
+}
+
+/// A page on flash that was read for a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageRead {
+    /// The die that it lies on.
+    pub die: DieId,
+    /// Its page type.
+    pub page: PageType,
+    /// Cell mode of its block.
+    pub mode: CellMode,
+    /// Senses after the first one, until the data were decoded or were given up; soft senses and rebuilds are none.
+    pub retries: u16,
+}
+
+impl PageRead {
+    /// What stands where no page was read.
+    pub(crate) const NONE: PageRead = PageRead {
+        die: DieId(0),
+        page: PageType(0),
+        mode: CellMode::Slc,
+        retries: 0,
+    };
 }

@@ -43,7 +43,7 @@ mod worn;
 mod write_waits;
 
 pub use cells::ShortTable;
-pub use commands::{Completed, Submission};
+pub use commands::{Completed, PageRead, Submission};
 pub use drive::{
     ActivateError, CutRefused, Drive, DriveError, PowerCut, StateError, Step, SubmitError,
     TemperatureRefused,
@@ -52,8 +52,8 @@ pub use hardware::charge::{CAUSES, Cause, NsByCause};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
 pub use runner::{
-    BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, FdpEvents, Group, Host, LogStats, Phase, RunError,
-    RunStats, under_log,
+    BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, FdpEvents, Group, Host, LogStats, Observed,
+    Observer, Phase, RunError, RunStats, under_log,
 };
 pub use state::{DriveState, EarlierFill, LastSuperblocks};
 pub use untimed::UntimedDrive;

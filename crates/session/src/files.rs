@@ -297,6 +297,77 @@ fn sweep_before(folder: &Path, pages: &[Page]) {
     }
 }
 
+/// A new file at `path`, in place of one that is there.
+///
+/// # Errors
+/// [`FileError`] where it cannot be made.
+#[cfg(feature = "parquet")]
+pub(crate) fn create(path: &Path) -> Result<File, FileError> {
+    File::create(path).map_err(FileError::of(path))
+}
+
+/// A file of rows, each of which ends with a newline, that is written while they come. It holds whole rows only, also where the
+/// disk is full.
+pub(crate) struct RowFile {
+    file: File,
+    name: String,
+    /// Bytes written.
+    len: u64,
+}
+
+impl RowFile {
+    /// A new file at `path`, in place of one that is there.
+    ///
+    /// # Errors
+    /// [`FileError`] where it cannot be made.
+    pub(crate) fn create(path: &Path) -> Result<RowFile, FileError> {
+        Ok(RowFile {
+            file: File::create(path).map_err(FileError::of(path))?,
+            name: path.display().to_string(),
+            len: 0,
+        })
+    }
+
+    /// Writes `rows`, which are whole. Of rows that do not fit on the disk, those stay that do.
+    ///
+    /// # Errors
+    /// [`FileError`] where they cannot be written.
+    pub(crate) fn write_rows(&mut self, rows: &[u8]) -> Result<(), FileError> {
+        let mut done = 0;
+        while done < rows.len() {
+            let error = match self.file.write(&rows[done..]) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(n) => {
+                    done += n;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            let whole = rows[..done].iter().rposition(|&b| b == b'\n');
+            // What is no file has no length.
+            let _ = self
+                .file
+                .set_len(self.len + whole.map_or(0, |at| at as u64 + 1));
+            return Err(FileError::named(self.name.as_str())(error));
+        }
+        self.len += rows.len() as u64;
+        Ok(())
+    }
+
+    /// All rows are written.
+    ///
+    /// # Errors
+    /// [`FileError`] where the disk has not taken them.
+    pub(crate) fn finish(self) -> Result<(), FileError> {
+        match self.file.sync_all() {
+            // A pipe or a device has nothing to be synced.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced.map_err(FileError::named(self.name)),
+        }
+    }
+}
+
 /// Writes `content` to `path`, and waits until it is on the disk.
 fn write_through(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;

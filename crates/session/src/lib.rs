@@ -56,6 +56,7 @@ pub mod simulate;
 mod store;
 pub mod study;
 mod sweep;
+pub mod watched;
 mod worn;
 
 pub use choice::{Choice, ChoiceError, Choices};
@@ -75,4 +76,6 @@ pub use setup::{
 pub use simulate::{Outcome, Part, Prepared, Progress, Wall, simulate_on};
 pub use store::{How, Kept, Store, inputs};
 pub use sweep::{Sweep, Varied};
+pub use watched::Watched;
+pub use watched::request_log::{LogFormat, LogSpec, MOST_SLOWEST, Which};
 pub use worn::WornError;

@@ -103,7 +103,11 @@ impl Point {
             watch,
         };
         let inputs = self.found_by(store)?;
+        let is_logged = self.setup.watched.log.is_some();
         let how = match store.search(&self.name, &inputs)? {
+            Search::Found(_) if is_logged => {
+                How::RunAnew("a log of its requests is written".into())
+            }
             Search::Found(kept) => return Ok(Alone::Found(kept)),
             Search::Nothing => How::Run,
             Search::Not(why) => How::RunAnew(why),

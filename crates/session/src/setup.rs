@@ -21,6 +21,7 @@ use crate::mqsim;
 use crate::names::Unknown;
 use crate::page_speed;
 use crate::retry_table;
+use crate::watched::Watched;
 use crate::worn;
 
 pub const DEFAULT_DRIVE: &str = "dc-qlc-15t";
@@ -64,6 +65,8 @@ pub struct Simulation {
     pub burn_in: Option<BurnInSetup>,
     /// The result of a life whose wear the drive has, superblock by superblock, in place of the P/E cycles of its state.
     pub wear_from: Option<PathBuf>,
+    /// What is written down of the run beside its report.
+    pub watched: Watched,
 }
 
 /// A burn-in: a workload is run until the writes of the drive are in a steady state, before the drive is measured.
@@ -104,6 +107,7 @@ impl Simulation {
             limit: None,
             burn_in: None,
             wear_from: None,
+            watched: Watched::default(),
         }
     }
 
@@ -125,6 +129,7 @@ impl Simulation {
             limit: self.limit,
             burn_in: self.burn_in.clone(),
             interrupt: Interrupt::default(),
+            watched: self.watched.clone(),
         };
         let handles = setup.profile.placement_handles();
         self.input.check_handles(handles)?;
@@ -156,6 +161,8 @@ pub struct Setup {
     pub burn_in: Option<BurnInSetup>,
     /// Ends the run early where it is asked. A result does not depend on it but by that.
     pub interrupt: Interrupt,
+    /// What is written down of the run beside its report.
+    pub watched: Watched,
 }
 
 impl Setup {

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::retries::Retries;
 use crate::setup::{BurnInSetup, Setup};
+use crate::watched::{Watch, WrittenDown};
 
 /// What a simulation came to.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Outcome {
     pub future_bytes: Option<u64>,
     /// Notices about the workload for the user.
     pub notices: Vec<Notice>,
+    /// What was written down of the run beside its report.
+    pub written_down: WrittenDown,
     /// Run time on this machine. All other fields are the same for the same setup and version.
     pub wall: Wall,
 }
@@ -396,30 +399,16 @@ pub(crate) fn stand_in(
     }))
 }
 
-fn run(
-    drive: &mut Drive,
+/// Has `run` run the workload of `setup` on a drive of `capacity_bytes`, and returns what it returns, with notices about the
+/// workload. A trace has at most `depth` requests in flight.
+fn run_of(
     setup: &Setup,
-    expected_amplification: Option<f64>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Outcome, Error> {
-    let capacity_bytes = drive.capacity_bytes();
+    capacity_bytes: u64,
+    depth: u32,
+    mut run: impl FnMut(Host<'_>) -> Result<RunStats, Error>,
+) -> Result<(RunStats, Vec<Notice>), Error> {
     let workload_seed = setup.state.workload_seed;
-    let began = drive.now();
-    let temperature_before_run_c = drive.temperature_c(began);
-    let background_reads_before = drive.counters().background_reads;
-    let start = Instant::now();
-    let depth = setup.profile.link.max_outstanding;
-    let stop = || setup.interrupt.is_asked();
-    let mut run = |host: Host<'_>| -> Result<RunStats, Error> {
-        let mut host = foretold(host, setup, capacity_bytes)?;
-        host.stop_when(&stop);
-        if let Some(expected) = expected_amplification {
-            host.expect_amplification(expected);
-        }
-        let stats = host.run(drive, &mut |n| progress(Progress::Completed(n)));
-        stats.map_err(|error| Error::of_run(setup.input.name(), error))
-    };
-    let (stats, mut notices) = match &*setup.input {
+    Ok(match &*setup.input {
         Input::Jobs { workload, .. } => {
             let host = Host::jobs(workload, capacity_bytes, workload_seed, setup.limit)?;
             (run(host)?, workload.notices.clone())
@@ -434,6 +423,48 @@ fn run(
             let host = Host::trace(row.name, records, depth, setup.limit);
             (run(host)?, Vec::new())
         }
+    })
+}
+
+fn run(
+    drive: &mut Drive,
+    setup: &Setup,
+    expected_amplification: Option<f64>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
+    let capacity_bytes = drive.capacity_bytes();
+    let began = drive.now();
+    let temperature_before_run_c = drive.temperature_c(began);
+    let background_reads_before = drive.counters().background_reads;
+    let start = Instant::now();
+    let depth = setup.profile.link.max_outstanding;
+    let stop = || setup.interrupt.is_asked();
+    let mut watch = setup.watched.begin(&setup.input, drive)?;
+    let run = |host: Host<'_>| -> Result<RunStats, Error> {
+        let mut host = foretold(host, setup, capacity_bytes)?;
+        host.stop_when(&stop);
+        if let Some(expected) = expected_amplification {
+            host.expect_amplification(expected);
+        }
+        let mut completed = |n| progress(Progress::Completed(n));
+        let stats = match &mut watch {
+            None => host.run(drive, &mut completed),
+            Some(watch) => host.run_watched(drive, &mut completed, watch),
+        };
+        stats.map_err(|error| Error::of_run(setup.input.name(), error))
+    };
+    let ran = run_of(setup, capacity_bytes, depth, run);
+    let (stats, mut notices) = match ran {
+        Ok(ran) => ran,
+        Err(error) => {
+            // A log that cannot be written is why the run has ended.
+            watch.map_or(Ok(()), Watch::give_up)?;
+            return Err(error);
+        }
+    };
+    let written_down = match watch {
+        None => WrittenDown::default(),
+        Some(watch) => watch.finish(began + stats.simulated, drive.counters())?,
     };
     let run_s = start.elapsed().as_secs_f64();
     if stats.ended == Ended::Completed && !stats.unmeasured.is_empty() {
@@ -465,6 +496,7 @@ fn run(
         capacity_bytes,
         future_bytes: drive.future().is_known().then(|| drive.future().bytes()),
         notices,
+        written_down,
         wall: Wall {
             prepare_s: 0.0,
             run_s,

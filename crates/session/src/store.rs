@@ -19,6 +19,7 @@ use crate::life::{self, Terms};
 use crate::program;
 use crate::results;
 use crate::setup::{BurnInSetup, Setup};
+use crate::watched::Watched;
 
 /// The form of the files of a store. Another number is refused.
 const FORM: u64 = 3;
@@ -127,6 +128,7 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
         limit,
         burn_in,
         interrupt: _,
+        watched,
     } = setup;
     let burn_in = match burn_in {
         None => Value::Null,
@@ -138,7 +140,7 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
             "most_drive_writes": most_drive_writes,
         }),
     };
-    Ok(json!({
+    let mut inputs = json!({
         "version": results::VERSION,
         "program": program,
         "seed": seed,
@@ -149,7 +151,20 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
         "config": results::config(setup),
         "state": format!("{state:?}"),
         "profile": files::checksum(format!("{profile:?}").as_bytes()),
-    }))
+    });
+    // Results without them are found as before.
+    let Watched {
+        interval,
+        fio_logs: _,
+        log: _,
+    } = watched;
+    if let Some(interval) = interval {
+        inputs["interval_ns"] = interval.0.into();
+    }
+    if watched.has_fio_logs(input) {
+        inputs["fio_logs"] = true.into();
+    }
+    Ok(inputs)
 }
 
 /// The same of a life that is asked for by `terms`.
@@ -195,6 +210,11 @@ pub(crate) fn burnt_in(setup: &Setup) -> Result<Option<Value>, Error> {
     inputs["burn_in"]["workload"] = Value::Null;
     // What is measured stands there too.
     inputs["config"] = Value::Null;
+    if let Some(inputs) = inputs.as_object_mut() {
+        for of_run in ["interval_ns", "fio_logs"] {
+            inputs.remove(of_run);
+        }
+    }
     Ok(Some(inputs))
 }
 

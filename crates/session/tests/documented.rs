@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use firstread_core::Ns;
 use firstread_core::params::{ParamKind, Role};
 use firstread_drive::profile::{Kind, Library, Override, load_drive};
 use firstread_firmware::observe::Counters;
@@ -17,7 +18,7 @@ use firstread_firmware::policy::AXES;
 use firstread_session::study::claim::KINDS;
 use firstread_session::study::dimension::Dimension;
 use firstread_session::study::metric::{Metric, Source};
-use firstread_session::{BurnInSetup, Input, Simulation, results};
+use firstread_session::{BurnInSetup, Input, Simulation, Watched, results};
 use firstread_workload::trace::{FORMATS, SPEC};
 
 fn page(name: &str) -> PathBuf {
@@ -246,6 +247,10 @@ fn keys() -> BTreeSet<String> {
                 most_drive_writes: 0.01,
                 ..BurnInSetup::BY_ITSELF
             }),
+            watched: Watched {
+                interval: Some(Ns::from_s(1)),
+                ..Watched::default()
+            },
             ..Simulation::of(Input::job_file("a", job).unwrap())
         };
         let setup = simulation.setup().unwrap();

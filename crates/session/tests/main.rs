@@ -13,3 +13,4 @@ mod own_study;
 mod published_rows;
 mod simulate;
 mod tension;
+mod written_down;

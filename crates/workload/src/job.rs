@@ -237,6 +237,49 @@ pub struct PercentilesOf {
     pub slat: bool,
 }
 
+/// fio's logs that a job asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobLogs {
+    /// Prefix of the log of IOPS (`write_iops_log`).
+    pub iops: Option<String>,
+    /// Prefix of the log of bandwidth (`write_bw_log`).
+    pub bw: Option<String>,
+    /// Prefix of the logs of latency (`write_lat_log`).
+    pub lat: Option<String>,
+    /// Length of a window, in ms (`log_avg_msec`), above 0.
+    pub window_ms: u64,
+    pub value: LogValue,
+    /// Whether each job has logs of its own; otherwise jobs that ask for the same share them.
+    pub per_job: bool,
+}
+
+impl JobLogs {
+    /// Length of a window where a job says none, in ms.
+    pub const WINDOW_MS: u64 = 500;
+
+    /// No logs.
+    pub const NONE: JobLogs = JobLogs {
+        iops: None,
+        bw: None,
+        lat: None,
+        window_ms: JobLogs::WINDOW_MS,
+        value: LogValue::Average,
+        per_job: true,
+    };
+
+    /// Whether any log is asked for.
+    pub const fn any(&self) -> bool {
+        self.iops.is_some() || self.bw.is_some() || self.lat.is_some()
+    }
+}
+
+/// What a log of latency has of a window (`log_window_value`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogValue {
+    Average,
+    Max,
+}
+
 /// One job, or one clone of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
@@ -338,6 +381,8 @@ pub struct JobSpec {
     pub percentiles: Vec<f64>,
     /// Latencies whose percentiles are reported.
     pub percentiles_of: PercentilesOf,
+    /// Logs that it asks for.
+    pub logs: JobLogs,
 }
 
 /// fio's default `percentile_list`.
@@ -543,6 +588,7 @@ impl JobSpec {
                 lat: false,
                 slat: false,
             },
+            logs: JobLogs::NONE,
         }
     }
 }

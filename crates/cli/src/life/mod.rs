@@ -349,6 +349,7 @@ impl LifeArgs {
 }
 
 pub fn life(args: &LifeArgs) -> Result<()> {
+    args.form.no_bins()?;
     let mut lives = args.lives()?;
     let seeds = args.drives.seeds(&args.seed)?;
     let (accept, output) = (all(&args.accept), args.output());
@@ -359,7 +360,12 @@ pub fn life(args: &LifeArgs) -> Result<()> {
             ..Point::new(Arc::clone(&life.setup.input).title(), life.setup)
         };
         let point = point.of_life(life.terms);
-        return runs::single(&point, output, false, &OneLife { accept: &accept });
+        return runs::single(
+            &point,
+            output,
+            runs::kept::Has::default(),
+            &OneLife { accept: &accept },
+        );
     }
     let one = |(label, life): (String, Life)| Combination {
         values: vec![label.clone()],

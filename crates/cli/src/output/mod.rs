@@ -22,13 +22,17 @@ use firstread_session::files::Page;
 use firstread_session::{Finished, Outcome, Point, Setup, results};
 
 use crate::page::Section;
+use crate::runs::kept::Has;
+use crate::timeline;
 use serde_json::Value;
 use summary::Summary;
 pub use tail::{ENOUGH_BEYOND, WITHIN};
 
-/// The files of the only run of a folder, as it is printed: with a row for each group of calibration where `logs` says so.
-pub fn pages(setup: &Setup, outcome: &Outcome, logs: bool) -> Vec<Page> {
-    let mut pages = pages_with(setup, outcome, &results::result(setup, outcome, logs), logs);
+/// The files of the only run of a folder, as it is printed, with what `has` says.
+pub fn pages(setup: &Setup, outcome: &Outcome, has: Has) -> Vec<Page> {
+    let logs = has.calibration_log;
+    let whole = results::Whole::new(setup, outcome, logs).bins(has.bins);
+    let mut pages = pages_with(setup, outcome, &whole.value(), logs);
     pages.push(("report.html".into(), html(setup, outcome)));
     pages
 }
@@ -68,10 +72,27 @@ fn pages_with(setup: &Setup, outcome: &Outcome, result: &Value, logs: bool) -> V
         pages.push(("calibration.csv".into(), results::calibration::csv(outcome)));
         pages.push(("calibration.txt".into(), calibration::summary(outcome)));
     }
+    let bytes = |(name, text): (std::path::PathBuf, String)| (name, text.into_bytes());
+    let mut pages: Vec<Page> = pages.into_iter().map(bytes).collect();
+    pages.extend(over_time(setup, outcome));
     pages
-        .into_iter()
-        .map(|(name, text): (std::path::PathBuf, String)| (name, text.into_bytes()))
-        .collect()
+}
+
+/// What was written down of a run over time: rows and pictures, and fio's logs.
+fn over_time(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
+    let mut pages: Vec<Page> = Vec::new();
+    if let Some(csv) = results::timeline::csv(setup, outcome) {
+        let figure = timeline::figure(setup, outcome);
+        pages.push(("timeline.csv".into(), csv.into_bytes()));
+        pages.push(("timeline.svg".into(), figure.svg()));
+        pages.push(("timeline.png".into(), figure.png()));
+    }
+    let logs = &outcome.written_down.fio_logs;
+    pages.extend(
+        logs.iter()
+            .map(|log| (log.name.clone().into(), log.text.clone().into_bytes())),
+    );
+    pages
 }
 
 /// The files of one of several runs, in the folder of its name. Run time and memory are kept apart from them: the files

@@ -19,7 +19,7 @@ pub fn store(
     is_listed: bool,
 ) -> Result<Store> {
     let store = match out {
-        Some(folder) => Store::open(folder, kind, name)?.by_front_end(decides(false)),
+        Some(folder) => Store::open(folder, kind, name)?.by_front_end(decides(Has::default())),
         None => Store::in_memory(kind),
     };
     Ok(match (form, out) {
@@ -29,19 +29,32 @@ pub fn store(
     })
 }
 
-/// The store of the only run or life of the `kind`. `logs` says whether its files have a log of calibration in any case.
-/// Another one takes its place, so the folder has no name.
-pub fn store_of_one(out: Option<&Path>, kind: &'static str, logs: bool) -> Result<Store> {
+/// What the files of the only run or life have beside what is always there.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Has {
+    /// A log of calibration, in any case.
+    pub calibration_log: bool,
+    /// Bins of latency in JSON.
+    pub bins: bool,
+}
+
+/// The store of the only run or life of the `kind`, whose files have what `has` says. Another one takes its place, so the
+/// folder has no name.
+pub fn store_of_one(out: Option<&Path>, kind: &'static str, has: Has) -> Result<Store> {
     let store = match out {
         Some(folder) => Store::open_for_one(folder, kind, "")?,
         None => Store::in_memory(kind),
     };
-    Ok(store.by_front_end(decides(logs)))
+    Ok(store.by_front_end(decides(has)))
 }
 
 /// What this command decides of the files of a result.
-fn decides(logs: bool) -> Value {
-    json!({ "calibration_log": logs })
+fn decides(has: Has) -> Value {
+    let mut decides = json!({ "calibration_log": has.calibration_log });
+    if has.bins {
+        decides["bins"] = true.into();
+    }
+    decides
 }
 
 /// Names or messages that are told of many.

@@ -36,11 +36,11 @@ pub trait Single {
     fn acceptance(&self, point: &Point, values: &Map<String, Value>) -> Result<Option<Acceptance>>;
 }
 
-/// Runs `point`, or finds it, and prints and keeps what `view` shows of it. `logs` says whether its files have a log of
-/// calibration in any case.
-pub fn single(point: &Point, output: Output<'_>, logs: bool, view: &dyn Single) -> Result<()> {
+/// Runs `point`, or finds it, and prints and keeps what `view` shows of it. `has` says what its files have
+/// beside what is always there.
+pub fn single(point: &Point, output: Output<'_>, has: kept::Has, view: &dyn Single) -> Result<()> {
     let one = if point.life.is_some() { "life" } else { "run" };
-    let store = kept::store_of_one(output.out, one, logs)?;
+    let store = kept::store_of_one(output.out, one, has)?;
     let made = |point: &Point, finished: &Finished| {
         (view.values(point, finished), view.pages(point, finished))
     };

@@ -101,6 +101,11 @@ impl Drive {
 
 /// Methods for the host.
 impl<P: Payload> Drive<P> {
+    /// From now on completions of reads say which page they waited for last ([`Completed::page`]).
+    pub fn keep_pages(&mut self) {
+        self.platform.keep_pages();
+    }
+
     /// Whether the queues take another command.
     #[inline]
     pub fn has_room(&self) -> bool {

@@ -1,10 +1,11 @@
 //! Ownership of time: the latency breakdown of an operation, and the commands that share a read.
 
-use firstread_core::{DieId, Ns, OpClass};
+use firstread_core::{DieId, FlashKind, Ns, OpClass};
 
 use super::charge::{Breakdown, BreakdownId, Breakdowns, Cause, DieLog};
 use super::in_flight::InFlight;
 use super::state::Hardware;
+use crate::commands::PageRead;
 
 impl Hardware {
     /// The log of `die`, and all breakdowns.
@@ -27,6 +28,31 @@ impl Hardware {
         let first = tag.checked_sub(self.jobs).unwrap_or(tag);
         let breakdown = self.ops[first as usize].breakdown;
         &mut self.breakdowns[breakdown.expect("a read that was issued has a breakdown")]
+    }
+
+    /// A retry of the read under `tag` has been decoded.
+    #[inline]
+    pub(super) fn count_retry(&mut self, tag: u32) {
+        let first = tag.checked_sub(self.jobs).unwrap_or(tag);
+        let retries = &mut self.ops[first as usize].retries;
+        *retries = retries.saturating_add(1);
+    }
+
+    /// The page that is read under `tag`, the first tag of its read; none if that is no read.
+    pub(crate) fn page_of(&self, tag: u32) -> Option<PageRead> {
+        let state = &self.ops[tag as usize];
+        let FlashKind::Read {
+            page, cell_mode, ..
+        } = state.op.kind
+        else {
+            return None;
+        };
+        Some(PageRead {
+            die: state.op.die,
+            page,
+            mode: cell_mode,
+            retries: state.retries,
+        })
     }
 
     /// From now on a host command waits for the read under `tag`, and is charged with its time: that of its
@@ -76,6 +102,10 @@ impl Hardware {
     /// The codewords for which `waiter` waits have arrived with the read under `read`: the read's time since
     /// the wait began is charged to `waiter`.
     pub(crate) fn shared(&mut self, waiter: u32, read: u32) {
+        let InFlight { op, retries, .. } = self.ops[read as usize];
+        let of_waiter = &mut self.ops[waiter as usize];
+        (of_waiter.op.die, of_waiter.op.kind) = (op.die, op.kind);
+        of_waiter.retries = retries;
         let read = *self.breakdown_of(read);
         self.breakdown_of(waiter).became(&read);
     }
@@ -101,6 +131,7 @@ impl InFlight {
     /// Opens a breakdown for it that starts at `from`.
     #[inline]
     pub(super) fn open(&mut self, breakdowns: &mut Breakdowns, from: Ns) -> BreakdownId {
+        self.retries = 0;
         match self.breakdown {
             Some(id) if !self.handed_over => {
                 breakdowns[id].restart(from);

@@ -1,6 +1,6 @@
 //! The end of a read: its turn with the decoder, its verdicts, and its data in the buffers.
 
-use firstread_core::{Buf, CellMode, FlashEvent, FlashKind, Ns, PageAddr};
+use firstread_core::{Buf, CellMode, FlashEvent, FlashKind, Ns, OpClass, PageAddr};
 
 use super::charge::Cause;
 use super::in_flight::InFlight;
@@ -71,6 +71,9 @@ impl Hardware {
     #[inline]
     pub(crate) fn decoded(&mut self, now: Ns, tag: u32, stamps: &mut Stamps) -> FlashEvent {
         self.charge(now, tag, Cause::Decode);
+        if self.ops[tag as usize].op.class == OpClass::HostRetry {
+            self.count_retry(tag);
+        }
         let InFlight { op, sensed, .. } = &self.ops[tag as usize];
         let FlashKind::Read {
             block,

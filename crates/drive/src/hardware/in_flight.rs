@@ -38,6 +38,8 @@ pub(super) struct InFlight {
     pub(super) held: bool,
     /// Whether `sensed` is valid.
     pub(super) is_sensed: bool,
+    /// Retries of the read that were decoded; under its first tag.
+    pub(super) retries: u16,
 }
 
 impl InFlight {
@@ -63,6 +65,7 @@ impl InFlight {
             turn: Turn::default(),
             held: false,
             is_sensed: false,
+            retries: 0,
         }
     }
 }

@@ -3,6 +3,7 @@
 use firstread_core::{Accounting, CommandId, DieId, HostOp, Lpn, Ns, OpClass, Tag, Wait};
 
 use super::Platform;
+use crate::commands::PageRead;
 use crate::hardware::charge::Cause;
 use crate::payload::Payload;
 
@@ -20,6 +21,9 @@ impl<P: Payload> Accounting for Platform<P> {
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
         let slot = &mut self.slots[id.0 as usize];
         if slot.command.op == HostOp::Read {
+            if let Some(kept) = self.pages.get_mut(id.0 as usize) {
+                *kept = self.hardware.page_of(tag).unwrap_or(PageRead::NONE);
+            }
             let breakdown = self.hardware.hand_over(tag);
             if let Some(before) = slot.breakdown.replace(breakdown) {
                 self.hardware.breakdowns.close(before);

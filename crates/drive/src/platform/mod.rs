@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use firstread_core::{CommandId, Divisor, HostCommand, HostOp, Lpn, Ns, Status};
 
-use crate::commands::{Completed, Submission};
+use crate::commands::{Completed, PageRead, Submission};
 use crate::completions::Completions;
 use crate::hardware::charge::{BreakdownId, Cause};
 use crate::hardware::timers::{FRONTS, Timers};
@@ -113,6 +113,8 @@ pub(crate) struct Platform<P> {
     slot_bytes: Divisor,
     pub slots: Vec<Slot>,
     pub free_slots: Vec<u32>,
+    /// The page that the command in each slot waited for last; empty where that is not kept.
+    pages: Vec<PageRead>,
     commands: VecDeque<(Ns, CommandId)>,
     writes: VecDeque<(Ns, CommandId)>,
     completions: VecDeque<Completion>,
@@ -175,6 +177,7 @@ impl<P: Payload> Platform<P> {
             slots: vec![slot; commands as usize],
             // Low numbers first, so that few entries are touched at low queue depth.
             free_slots: (0..commands).rev().collect(),
+            pages: Vec::new(),
             commands: VecDeque::with_capacity(COMMANDS),
             writes: VecDeque::with_capacity(COMMANDS),
             completions: VecDeque::with_capacity(COMMANDS),
@@ -378,9 +381,18 @@ impl<P: Payload> Platform<P> {
             at: ended.due,
             status: ended.status,
             ns_by_cause,
+            page: match (slot.command.op, slot.breakdown) {
+                (HostOp::Read, Some(_)) => self.pages.get(ended.id.0 as usize).copied(),
+                _ => None,
+            },
         };
         self.digest.note(&completed);
         Some(completed)
+    }
+
+    /// Keeps the page that each read waits for last ([`Completed::page`]).
+    pub(crate) fn keep_pages(&mut self) {
+        self.pages = vec![PageRead::NONE; self.slots.len()];
     }
 
     /// Commands of the host that it has no completion of.

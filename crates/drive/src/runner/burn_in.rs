@@ -82,7 +82,7 @@ impl BurnIn {
             passes += 1;
             let bytes = drive.counters().host_bytes_written;
             let host = pass(passes)?;
-            let finished = host.go(drive, &mut watch, &mut |n| progress(requests + n))?;
+            let finished = host.go(drive, &mut watch, &mut |n| progress(requests + n), &mut ())?;
             let of_drive = drive.counters().host_bytes_written - bytes;
             let pass_bytes = finished
                 .host_log

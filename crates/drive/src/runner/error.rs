@@ -37,6 +37,9 @@ pub enum RunError {
          out, or burn in by a workload that writes"
     )]
     NothingWritten,
+    /// Whoever watches the run has ended it ([`Observer`](super::Observer)), and knows why.
+    #[error("the run was ended by who watches it")]
+    EndedByObserver,
     /// A request is due after the last event that there may be ([`Drive::LATEST`](crate::Drive::LATEST)).
     #[error("a request is due after the end of simulated time (146 years)")]
     AfterTheEnd,

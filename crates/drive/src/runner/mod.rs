@@ -8,6 +8,7 @@
 //! - `run`: which client issues next, which clients have ended, what is counted.
 //! - `watch`: watches erases, and stops a run that is in a steady state.
 //! - `phases`: jobs that run together, and the temperature that they bring.
+//! - `observer`: who watches a run, request by request.
 //! - `outcome`: what a run came to.
 //! - `burn_in`: runs of a workload until its writes are in a steady state, before it is measured.
 
@@ -19,6 +20,7 @@ mod flow;
 mod foresight;
 mod host;
 mod host_log;
+mod observer;
 mod outcome;
 mod phases;
 mod run;
@@ -36,6 +38,7 @@ pub use burn_in::{BurnIn, BurnInEnd};
 pub use error::{ForesightError, RunError};
 pub use host::{CutAt, Host};
 pub use host_log::{LogStats, under_log};
+pub use observer::{Observed, Observer};
 pub use outcome::{EndOfLife, Ended, FdpEvents, Group, RunStats};
 pub use phases::Phase;
 
@@ -57,6 +60,19 @@ impl<'h> Host<'h> {
         drive: &mut Drive,
         progress: &mut dyn FnMut(u64),
     ) -> Result<RunStats, RunError> {
+        self.run_watched(drive, progress, &mut ())
+    }
+
+    /// The same, watched by `observer`.
+    ///
+    /// # Errors
+    /// As [`Host::run`], and [`RunError::EndedByObserver`].
+    pub fn run_watched<O: Observer>(
+        self,
+        drive: &mut Drive,
+        progress: &mut dyn FnMut(u64),
+        observer: &mut O,
+    ) -> Result<RunStats, RunError> {
         let mut watch = EraseWatch::new(drive);
         let burn_in = self.burn_in;
         let FinishedRun {
@@ -69,7 +85,7 @@ impl<'h> Host<'h> {
             interrupted,
             host_log,
             events_before,
-        } = self.go(drive, &mut watch, progress)?;
+        } = self.go(drive, &mut watch, progress, observer)?;
         let run_ended = run.now();
         run.settle_phases();
         run.settle_depths();
@@ -110,11 +126,12 @@ impl<'h> Host<'h> {
     }
 
     /// Runs on `drive` until every job has ended, or until `watch` stops it.
-    fn go(
+    fn go<O: Observer>(
         self,
         drive: &mut Drive,
         watch: &mut EraseWatch,
         progress: &mut dyn FnMut(u64),
+        observer: &mut O,
     ) -> Result<FinishedRun<'h>, RunError> {
         let mut host = self;
         host.on_handles(drive.profile().placement_handles())?;
@@ -144,7 +161,7 @@ impl<'h> Host<'h> {
         let mut interrupted = false;
         let mut until = start;
         'run: loop {
-            let due = goes_on(&mut run, until, drive)?;
+            let due = goes_on(&mut run, until, drive, observer)?;
             let is_over = run.is_over();
             drive.wait(if is_over { Ns::MAX } else { due });
             if is_over {
@@ -163,11 +180,14 @@ impl<'h> Host<'h> {
                 if let Some(when) = cut
                     && let Some(at) = when.due(drive, start, events)
                 {
-                    let Some(was_cut) = cut_power(&mut run, at, drive)? else {
+                    let Some(was_cut) = cut_power(&mut run, at, drive, observer)? else {
                         break 'run;
                     };
                     (cut, power_cut) = (None, Some(was_cut));
                     break;
+                }
+                if O::WATCHES && drive.due() >= observer.counters_due() {
+                    observer.counters(drive.due(), drive.counters());
                 }
                 let Some(step) = drive.step() else {
                     return Err(RunError::Stuck(run.in_flight));
@@ -241,8 +261,13 @@ impl CutAt {
 
 /// Advances the host to `at` and cuts the power, unless the run ends earlier.
 #[cold]
-fn cut_power(run: &mut Run<'_>, at: Ns, drive: &mut Drive) -> Result<Option<PowerCut>, RunError> {
-    goes_on(run, at, drive)?;
+fn cut_power<O: Observer>(
+    run: &mut Run<'_>,
+    at: Ns,
+    drive: &mut Drive,
+    observer: &mut O,
+) -> Result<Option<PowerCut>, RunError> {
+    goes_on(run, at, drive, observer)?;
     if run.is_over() {
         return Ok(None);
     }
@@ -254,8 +279,13 @@ fn cut_power(run: &mut Run<'_>, at: Ns, drive: &mut Drive) -> Result<Option<Powe
 /// The host goes on to `until`, and has nothing to do until the time returned: an error if it meets what ends the
 /// run with one.
 #[inline(always)] // Of the loop of a run, and of a power cut.
-fn goes_on(run: &mut Run<'_>, until: Ns, drive: &mut Drive) -> Result<Ns, RunError> {
-    let due = run.go_on(until, drive)?;
+fn goes_on<O: Observer>(
+    run: &mut Run<'_>,
+    until: Ns,
+    drive: &mut Drive,
+    observer: &mut O,
+) -> Result<Ns, RunError> {
+    let due = run.go_on(until, drive, observer)?;
     if let Some(stale) = drive.stale() {
         return Err(RunError::Stale(stale));
     }

@@ -9,6 +9,7 @@ use super::error::RunError;
 use super::flow::{Flows, Share};
 use super::host::Host;
 use super::host_log::{LogOfRun, LogStats};
+use super::observer::{Observed, Observer};
 use super::phases::{Phase, PhasePlan};
 use crate::commands::{Completed, Submission};
 use crate::drive::Drive;
@@ -101,7 +102,12 @@ impl<'a> Run<'a> {
 
     /// The host goes on to `until`: issues what is ready, takes completions, issues more. It stops early at the
     /// end of the run, and at what fails it. When it goes on next, if no completion reaches it before.
-    pub(crate) fn go_on(&mut self, until: Ns, drive: &mut Drive) -> Result<Ns, RunError> {
+    pub(crate) fn go_on<O: Observer>(
+        &mut self,
+        until: Ns,
+        drive: &mut Drive,
+        observer: &mut O,
+    ) -> Result<Ns, RunError> {
         loop {
             self.issue(drive)?;
             let completion = drive.completion_due();
@@ -117,9 +123,12 @@ impl<'a> Run<'a> {
                 self.woken();
             } else if let Some(completed) = drive.completion(next) {
                 self.now = next;
-                match self.log.is_some() {
-                    false => self.completed(&completed),
-                    true => self.log_completed(&completed),
+                let goes_on = match self.log.is_some() {
+                    false => self.completed(&completed, observer),
+                    true => self.log_completed(&completed, observer),
+                };
+                if O::WATCHES && !goes_on {
+                    return Err(RunError::EndedByObserver);
                 }
             }
             if self.failed.is_some() || drive.stale().is_some() {
@@ -386,14 +395,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A command of the log has completed now, and perhaps a request with it.
+    /// A command of the log has completed now, and perhaps a request with it. Whether the run goes on.
     #[inline(never)]
-    fn log_completed(&mut self, completed: &Completed<'_>) {
+    fn log_completed<O: Observer>(&mut self, completed: &Completed<'_>, observer: &mut O) -> bool {
+        let mut goes_on = true;
         if let Some(mut log) = self.log.take() {
-            let failed = log.ended(completed, |request| self.completed(request));
+            let failed = log.ended(completed, |request| {
+                goes_on = self.completed(request, observer);
+            });
             self.failed = self.failed.or(failed);
             self.log = Some(log);
         }
+        goes_on
     }
 
     /// Bytes that the host has written, by `counters`, or the applications above its log.
@@ -471,9 +484,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A request has completed now.
+    /// A request has completed now. Whether the run goes on, as far as `observer` says.
     #[inline(always)] // Its one caller has the completion in registers.
-    fn completed(&mut self, ended: &Completed<'_>) {
+    fn completed<O: Observer>(&mut self, ended: &Completed<'_>, observer: &mut O) -> bool {
         let Completed {
             command,
             queue,
@@ -496,6 +509,12 @@ impl<'a> Run<'a> {
             client.depths = Depths::default();
             self.first[client.report] = None;
         }
+        let goes_on = !O::WATCHES
+            || observer.completed(&Observed {
+                completed: ended,
+                is_measured: since >= client.counts_from
+                    && matches!(status, Status::Ok | Status::Uncorrectable),
+            });
         if since >= client.counts_from {
             let first = self.first[client.report].get_or_insert(since);
             *first = (*first).min(since);
@@ -526,6 +545,7 @@ impl<'a> Run<'a> {
         ) {
             self.failed = Some(status);
         }
+        goes_on
     }
 
     /// The time has come at which a client wanted to be asked again: all that wait for a time are.

@@ -14,6 +14,7 @@ mod regions;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
+pub mod timeline;
 pub mod turnover;
 mod variance;
 

@@ -25,6 +25,8 @@ pub(super) struct Reported<'a> {
     pub clones: usize,
     /// Bandwidth of all jobs of its group: of reads, writes and trims (B/s).
     pub group_bytes_per_s: [f64; 3],
+    /// Whether it has the distribution of its latencies, as fio's `json+` has it.
+    pub with_bins: bool,
 }
 
 /// Bandwidth of a report: of reads, writes and trims (B/s).
@@ -64,6 +66,13 @@ pub(super) fn job(of: Reported<'_>, mut options: Map<String, Value>) -> Value {
     .enumerate()
     {
         job[name] = direction(report, latencies, clat, lat);
+        if of.with_bins && latencies.count() > 0 {
+            for (key, is_told) in [("clat_ns", clat), ("lat_ns", lat)] {
+                if is_told {
+                    job[name][key]["bins"] = bins(latencies);
+                }
+            }
+        }
         let group = of.group_bytes_per_s[i];
         for (key, value) in rates_of(rates, &job[name], group) {
             job[name][key] = value;
@@ -265,6 +274,25 @@ pub(crate) fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> 
         value["percentiles_among_errors"] = among_errors.into();
     }
     value
+}
+
+/// The longest latency of fio's histogram (ns), and the last bin of a tool that reads it.
+const LAST_BIN_NS: u64 = 17_112_760_320;
+
+/// Requests by latency: the highest one of each bucket (ns). Buckets are finer than fio's, 1,024 an octave.
+fn bins(latencies: &Latencies) -> Value {
+    let mut bins = Map::new();
+    let mut beyond = 0;
+    for (ns, requests) in latencies.buckets() {
+        match ns < LAST_BIN_NS {
+            true => drop(bins.insert(ns.to_string(), requests.into())),
+            false => beyond += requests,
+        }
+    }
+    if beyond > 0 {
+        bins.insert(LAST_BIN_NS.to_string(), beyond.into());
+    }
+    bins.into()
 }
 
 /// fio's coarse distribution: the share of requests (%) up to each of these latencies.

@@ -9,6 +9,7 @@
 //! - [`areas`]: areas that wear apart. [`page_types`]: reads by page type. [`streams`]: streams among which a
 //!   scheme chooses. [`fdp`]: statistics of placement handles. [`host_log`]: a log of the host above the drive.
 //! - `burn_in`: what a burn-in before the run did.
+//! - [`timeline`]: the run over time.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
 pub mod areas;
@@ -27,6 +28,7 @@ pub mod phases;
 mod refresh;
 mod refused;
 pub mod streams;
+pub mod timeline;
 pub mod writes;
 
 use std::collections::BTreeMap;
@@ -96,8 +98,7 @@ pub fn result_and_wall(setup: &Setup, outcome: &Outcome, with_calibration: bool)
 
 /// The result, with a row for each group of calibration where those are wanted.
 pub fn result(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
-    let whole = Whole::new(setup, outcome, with_calibration);
-    serde_json::to_value(whole).unwrap_or_default()
+    Whole::new(setup, outcome, with_calibration).value()
 }
 
 /// A result that is made while it is written: of its jobs memory holds one at a time.
@@ -105,6 +106,7 @@ pub struct Whole<'a> {
     setup: &'a Setup,
     outcome: &'a Outcome,
     with_calibration: bool,
+    with_bins: bool,
     options: Option<job_options::Options>,
 }
 
@@ -119,8 +121,19 @@ impl<'a> Whole<'a> {
             setup,
             outcome,
             with_calibration,
+            with_bins: false,
             options,
         }
+    }
+
+    /// The same with the distribution of latencies of each job, as fio's `json+` has it, where `with_bins` says so.
+    pub fn bins(self, with_bins: bool) -> Whole<'a> {
+        Whole { with_bins, ..self }
+    }
+
+    /// The result as a value.
+    pub fn value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     /// Writes the result as text that ends with a newline.
@@ -179,6 +192,7 @@ impl Serialize for Jobs<'_> {
                 spec,
                 clones: specs.iter().filter(|s| Some(s.section) == section).count(),
                 group_bytes_per_s: of_groups[&group_of(i)],
+                with_bins: self.0.with_bins,
             };
             fio::job(reported, own.cloned().unwrap_or_default())
         }))
@@ -299,6 +313,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     }
     if let Some(phases) = phases::json(outcome) {
         value["phases"] = phases;
+    }
+    if let Some(timeline) = timeline::json(setup, outcome) {
+        value["timeline"] = timeline;
     }
     if with_calibration {
         value["calibration"] = calibration::json(outcome);

@@ -17,6 +17,7 @@ use crate::input::{Input, TraceArgs};
 use crate::life::{Life, Terms};
 use crate::matrix;
 use crate::setup::{BurnInSetup, Setup, Simulation};
+use crate::watched::Watched;
 
 /// Where a point lies: a value a dimension, as written in the study.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -318,6 +319,7 @@ pub(super) fn simulation(
         limit: requests,
         burn_in: burn_in(experiment, inputs),
         wear_from: None,
+        watched: Watched::default(),
     })
 }
 

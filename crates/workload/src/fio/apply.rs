@@ -3,6 +3,7 @@
 use super::error::ValueError;
 use super::handles;
 use super::host_log;
+use super::logs;
 use super::value::{MAX_BYTES, Value, fill_shares};
 use crate::error::{Location, WorkloadError};
 use crate::job::{
@@ -39,6 +40,7 @@ pub struct Draft {
     files: u32,
     pub(super) handles: handles::Options,
     pub(super) host_log: host_log::Options,
+    logs: logs::Options,
 }
 
 type Set = Result<(), ValueError>;
@@ -96,6 +98,7 @@ impl Draft {
             files: 1,
             handles: handles::Options::default(),
             host_log: host_log::Options::default(),
+            logs: logs::Options::default(),
         }
     }
 
@@ -163,6 +166,7 @@ impl Draft {
             }
         }
         job.fua = self.sync;
+        job.logs = self.logs.finish(&job.name, &mut notices);
         job.handles = match self.handles.finish(&mut notices) {
             Ok(handles) => handles,
             Err(why) => return fail(job, why),
@@ -759,6 +763,24 @@ pub(super) fn lat_percentiles(d: &mut Draft, v: &Value<'_>) -> Set {
 pub(super) fn slat_percentiles(d: &mut Draft, v: &Value<'_>) -> Set {
     d.job.percentiles_of.slat = v.flag()?;
     Ok(())
+}
+pub(super) fn write_iops_log(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.logs.set_iops(v)
+}
+pub(super) fn write_bw_log(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.logs.set_bw(v)
+}
+pub(super) fn write_lat_log(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.logs.set_lat(v)
+}
+pub(super) fn log_avg_msec(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.logs.set_window(v)
+}
+pub(super) fn log_window_value(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.logs.set_value(v)
+}
+pub(super) fn per_job_logs(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.logs.set_per_job(v)
 }
 pub(super) fn fdp(d: &mut Draft, v: &Value<'_>) -> Set {
     d.handles.set_fdp(v)

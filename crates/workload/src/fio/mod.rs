@@ -16,6 +16,7 @@ mod engines;
 mod error;
 mod handles;
 mod host_log;
+mod logs;
 pub mod options;
 pub mod own;
 mod row;

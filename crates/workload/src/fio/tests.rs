@@ -677,3 +677,49 @@ fn golden_errors_of_temperatures() {
          time; part the jobs by `stonewall`, or give one temperature"
     );
 }
+
+/// A prefix is a name within the folder of results; without one it is the name of the job.
+#[test]
+fn formula_logs_that_a_job_asks_for() {
+    assert_eq!(job("").logs, JobLogs::NONE);
+    let asked = "write_iops_log=/x/y/a write_lat_log log_avg_msec=100 log_max_value per_job_logs=0";
+    let expected = JobLogs {
+        iops: Some("a".into()),
+        bw: None,
+        lat: Some("j".into()),
+        window_ms: 100,
+        value: LogValue::Max,
+        per_job: false,
+    };
+    assert_eq!(job(asked).logs, expected);
+    // Without a window fio logs each request, and here it is told what there is in place of that.
+    for (window, ms, is_told) in [
+        ("", 500, true),
+        ("log_avg_msec=0", 500, true),
+        ("log_avg_msec=7", 7, false),
+    ] {
+        let w = parse("t", &format!("[j]\nwrite_bw_log=b\n{window}\n")).unwrap();
+        assert_eq!(w.jobs[0].logs.window_ms, ms);
+        let [notice] = &w.notices[..] else {
+            panic!("{:?}", w.notices);
+        };
+        assert!(notice.text.contains("kept by `firstread run --out DIR`"));
+        assert_eq!(
+            notice.text.contains("a line each 500 ms"),
+            is_told,
+            "{notice}"
+        );
+    }
+    for wrong in [
+        "write_bw_log=a/",
+        "write_bw_log=..",
+        "log_window_value=both",
+        "log_avg_msec=1e30",
+    ] {
+        let error = parse("t", &format!("[j]\n{wrong}\n")).unwrap_err();
+        assert!(
+            matches!(error, WorkloadError::BadValue { .. }),
+            "{wrong}: {error}"
+        );
+    }
+}
