@@ -211,7 +211,8 @@ fn model_retries_of_rows_are_those_that_the_firmware_counts() {
         let pages = counters.page_reads_by_page_type.iter();
         let mut pages: Vec<u64> = pages.copied().filter(|&n| n > 0).collect();
         let mut found: Vec<u64> = by_page_type.into_values().collect();
-        (pages.sort_unstable(), found.sort_unstable());
+        pages.sort_unstable();
+        found.sort_unstable();
         assert_eq!(found, pages, "{scheme}");
     }
 }

@@ -332,7 +332,7 @@ mod tests {
             let requests = s.at(2).below(400);
             for i in 0..requests {
                 let draw = s.named("request").at(i);
-                at = at + Ns(draw.at(0).below(MS));
+                at += Ns(draw.at(0).below(MS));
                 let latency = Ns(1 + draw.at(1).below(2_000));
                 let op = DIRECTIONS[draw.at(2).below(4) as usize];
                 let at = at + latency;
