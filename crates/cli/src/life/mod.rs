@@ -363,7 +363,7 @@ pub fn life(args: &LifeArgs) -> Result<()> {
         return runs::single(
             &point,
             output,
-            runs::kept::Has::default(),
+            crate::output::Has::default(),
             &OneLife { accept: &accept },
         );
     }

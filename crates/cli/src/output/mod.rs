@@ -22,11 +22,19 @@ use firstread_session::files::Page;
 use firstread_session::{Finished, Outcome, Point, Setup, results};
 
 use crate::page::Section;
-use crate::runs::kept::Has;
 use crate::timeline;
 use serde_json::Value;
 use summary::Summary;
 pub use tail::{ENOUGH_BEYOND, WITHIN};
+
+/// What the files of the only run or life have beside what is always there.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Has {
+    /// A log of calibration, in any case.
+    pub calibration_log: bool,
+    /// Bins of latency in JSON.
+    pub bins: bool,
+}
 
 /// The files of the only run of a folder, as it is printed, with what `has` says.
 pub fn pages(setup: &Setup, outcome: &Outcome, has: Has) -> Vec<Page> {

@@ -7,6 +7,7 @@ use firstread_session::{Alone, How, Point, Results, Store};
 use serde_json::{Value, json};
 
 use crate::args::Form;
+use crate::output::Has;
 use crate::streams::notice;
 
 /// The store of runs of the `kind` called `name`: in the folder `out`, or in memory. Whole results stay in memory where they are
@@ -27,15 +28,6 @@ pub fn store(
         (Form::Human, Some(_)) if !is_listed => store,
         _ => store.with_results(),
     })
-}
-
-/// What the files of the only run or life have beside what is always there.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Has {
-    /// A log of calibration, in any case.
-    pub calibration_log: bool,
-    /// Bins of latency in JSON.
-    pub bins: bool,
 }
 
 /// The store of the only run or life of the `kind`, whose files have what `has` says. Another one takes its place, so the

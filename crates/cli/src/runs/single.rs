@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::{kept, notices};
 use crate::accept::Acceptance;
 use crate::args::{Form, Interrupted, Output};
+use crate::output::Has;
 use crate::output::format::count;
 use crate::output::human;
 use crate::output::summary::{self, Summary, end_of_life_of};
@@ -38,7 +39,7 @@ pub trait Single {
 
 /// Runs `point`, or finds it, and prints and keeps what `view` shows of it. `has` says what its files have
 /// beside what is always there.
-pub fn single(point: &Point, output: Output<'_>, has: kept::Has, view: &dyn Single) -> Result<()> {
+pub fn single(point: &Point, output: Output<'_>, has: Has, view: &dyn Single) -> Result<()> {
     let one = if point.life.is_some() { "life" } else { "run" };
     let store = kept::store_of_one(output.out, one, has)?;
     let made = |point: &Point, finished: &Finished| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::request_log::{Record, columns, op_name};
+use super::record::{Record, columns, op_name};
 use crate::files::{FileError, RowFile};
 
 /// A log of requests as CSV.

@@ -7,6 +7,7 @@ mod csv;
 pub mod fio_logs;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod record;
 pub mod request_log;
 
 use firstread_core::{Ns, Status};

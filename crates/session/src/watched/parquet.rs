@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
-use super::request_log::{LoggedPage, Record, columns, op_name};
+use super::record::{LoggedPage, Record, columns, op_name};
 use crate::files::{self, FileError};
 
 /// A log of requests as Parquet.
