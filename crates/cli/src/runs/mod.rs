@@ -2,7 +2,7 @@
 //! and has only views of its own: which figures a row has.
 //!
 //! - [`plan`]: what is asked for, as points. [`runner`]: the points are run, or found in their folder: the one place for that.
-//! - [`printer`]: standard output, files of `--out`, closing line, exit status. [`single`]: the same of the only run or life.
+//! - [`printer`]: standard output, files of `--out`, closing line, exit status. [`mod@single`]: the same of the only run or life.
 //! - [`kept`]: what was found. [`notices`]: what is to be known of runs.
 
 pub mod kept;

@@ -14,7 +14,7 @@ const SKEWED: usize = 10;
 /// A mean over drives, with its 95 % interval.
 ///
 /// The unit of repetition is the drive: each has chips, blocks and pages of its own, so the interval
-/// holds what differs between them. A single drive has none. It is Student's t; from [`SKEWED`] drives on it also holds every drive,
+/// holds what differs between them. A single drive has none. It is Student's t; from ten drives on it also holds every drive,
 /// because tails of drives are skewed: a few drives are much slower than the others, and a sample without one does not know it
 /// (docs/intervals.md).
 #[derive(Clone, Copy, PartialEq, Debug)]
