@@ -41,7 +41,7 @@ Examples:
       options of fio; a temperature is repeated, since its comma is a history
   firstread run -- --name=a --rw=randrw --rwmixread=70 --bs=8k --iodepth=32 --runtime=1 --time_based
       a command line of fio, as it was pasted; or a file that has it
-  firstread run --drive bench-4g --interval 50ms --out cliff -- --name=a --rw=randwrite --bs=4k --iodepth=32 --io_size=8g
+  firstread run --drive bench-4g --interval 50ms --out cliff -- --name=a --rw=randwrite --bs=4k --iodepth=32 --io_size=2g
       the run over time, as a table and a picture: where writes fall off the cliff
   firstread run job.fio --log requests.csv --log-slowest 1000
       the thousand slowest requests, with what each of them waited for
