@@ -116,6 +116,8 @@ fn sequence_a_timeline_is_kept_and_found() {
     let svg = folder.read("o/timeline.svg");
     assert!(svg.contains(">writes P99<") && !svg.contains("NaN"));
     assert!(folder.0.join("o/timeline.png").is_file());
+    let page = folder.read("o/report.html");
+    assert!(page.contains(">Over time</h2>") && page.contains(">writes P99<"));
     let again = folder.run(&line).ok();
     again.says("the run was there already");
     assert_eq!(again.out, first.out);

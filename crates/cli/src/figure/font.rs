@@ -56,6 +56,22 @@ impl Font {
         self.units
     }
 
+    /// `text` in lines up to `width` pixels, broken at spaces. A word that is wider has a line of its own.
+    pub fn lines(&self, text: &str, size_px: f64, width: f64) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for word in text.split_whitespace() {
+            if let Some(last) = lines.last_mut() {
+                let longer = format!("{last} {word}");
+                if self.width(&longer, size_px) <= width {
+                    *last = longer;
+                    continue;
+                }
+            }
+            lines.push(word.to_owned());
+        }
+        lines
+    }
+
     /// The glyphs of `text`, and its width (px). What is in `^{}` is raised.
     pub fn lay(&self, text: &str, size_px: f64) -> (Vec<Glyph>, f64) {
         let mut glyphs = Vec::new();

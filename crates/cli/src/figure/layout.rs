@@ -1,5 +1,7 @@
 //! A figure to a list of shapes: where panels, axes, texts and data lie on the page.
 
+mod legend;
+
 use super::axis::{Placed, Tick};
 use super::clip::{Rect, clip_area, clip_line, inside};
 use super::font::Font;
@@ -27,10 +29,8 @@ const X_SPACING_PX: f64 = 88.0;
 const Y_SPACING_PX: f64 = 52.0;
 /// Between texts of an axis; twice as much between those of two.
 const CLEAR_PX: f64 = 10.0;
-/// Length of a line in the legend, and the room after an entry.
-const SAMPLE_PX: f64 = 44.0;
-const ENTRY_GAP_PX: f64 = 34.0;
-const LEGEND_LINE_PX: f64 = 34.0;
+/// Height of the axis of a usual panel.
+const USUAL_HEIGHT_PX: f64 = 260.0;
 /// Width of axes and ticks.
 const AXIS_PX: f64 = 1.6;
 
@@ -42,14 +42,12 @@ pub fn draw(figure: &Figure) -> Drawing {
     };
     let (width, height) = (figure.size_px.0 as f64, figure.size_px.1 as f64);
     let mut top = MARGIN_PX;
-    if !figure.title.is_empty() {
+    for line in page
+        .font
+        .lines(&figure.title, TITLE_PX, width - 2.0 * MARGIN_PX)
+    {
         top += TITLE_PX;
-        page.text(
-            [MARGIN_PX, top - 5.0],
-            &figure.title,
-            TITLE_PX,
-            Anchor::Start,
-        );
+        page.text([MARGIN_PX, top - 5.0], &line, TITLE_PX, Anchor::Start);
         top += 8.0;
     }
     top = page.legend(figure, top, width);
@@ -109,12 +107,17 @@ impl Page {
         let rights = self.rights(panels, &lefts, room(&usual) / weights);
         let room = room(&rights);
         let titled = panels.iter().any(|p| !p.title.is_empty());
-        let labelled = panels.iter().any(|p| !p.x.label.is_empty());
+        let labels = panels.iter().map(|p| {
+            let width = room * p.weight / weights;
+            self.x_label(p, width).len()
+        });
+        let labels = LABEL_PX * labels.max().unwrap_or(0) as f64;
         let texts = panels
             .iter()
             .map(|p| self.below(p, room * p.weight / weights));
         let texts = texts.fold(TICK_PX, f64::max);
-        let below = TICK_LENGTH_PX + PAD_PX + texts + if labelled { LABEL_PX + 9.0 } else { 0.0 };
+        let labels = if labels > 0.0 { labels + 9.0 } else { 0.0 };
+        let below = TICK_LENGTH_PX + PAD_PX + texts + labels;
         let mut left = within.left;
         for ((panel, margin), after) in panels.iter().zip(lefts).zip(rights) {
             left += margin;
@@ -162,16 +165,15 @@ impl Page {
     /// Room that `panel` needs on the left of its axis, for texts and label.
     fn left_of(&self, panel: &Panel) -> f64 {
         // The height is not known yet; that of a usual panel gives the same texts.
-        let y = place(&panel.y, panel, 1, 260.0, 0.0);
+        let y = place(&panel.y, panel, 1, USUAL_HEIGHT_PX, 0.0);
         let widest = y
             .ticks(&panel.y.ticks, Y_SPACING_PX)
             .iter()
             .map(|t| self.font.width(&t.text, TICK_PX))
             .fold(0.0, f64::max);
-        let label = if panel.y.label.is_empty() {
-            0.0
-        } else {
-            LABEL_PX + 10.0
+        let label = match self.y_label(panel).len() {
+            0 => 0.0,
+            lines => LABEL_PX * lines as f64 + 10.0,
         };
         widest + TICK_LENGTH_PX + PAD_PX + label
     }
@@ -236,29 +238,40 @@ impl Page {
             let title = self.cut(&panel.title, PANEL_PX, rect.right - rect.left + BETWEEN_PX);
             self.text(at, &title, PANEL_PX, Anchor::Start);
         }
-        if !panel.x.label.is_empty() {
-            let middle = 0.5 * (rect.left + rect.right);
-            let texts = self.below(panel, rect.right - rect.left);
-            let base = rect.bottom + TICK_LENGTH_PX + PAD_PX + texts + LABEL_PX + 5.0;
-            self.text([middle, base], &panel.x.label, LABEL_PX, Anchor::Middle);
+        let middle = 0.5 * (rect.left + rect.right);
+        let texts = self.below(panel, rect.right - rect.left);
+        let mut base = rect.bottom + TICK_LENGTH_PX + PAD_PX + texts + 5.0;
+        for line in self.x_label(panel, rect.right - rect.left) {
+            base += LABEL_PX;
+            self.text([middle, base], &line, LABEL_PX, Anchor::Middle);
         }
-        if !panel.y.label.is_empty() {
-            let widest = y_ticks
-                .iter()
-                .map(|t| self.font.width(&t.text, TICK_PX))
-                .fold(0.0, f64::max);
+        let widest = y_ticks
+            .iter()
+            .map(|t| self.font.width(&t.text, TICK_PX))
+            .fold(0.0, f64::max);
+        let mut left = rect.left - TICK_LENGTH_PX - PAD_PX - widest - 12.0;
+        for line in self.y_label(panel).into_iter().rev() {
             self.shapes.push(Shape::Text {
-                at: [
-                    rect.left - TICK_LENGTH_PX - PAD_PX - widest - 12.0,
-                    0.5 * (rect.top + rect.bottom),
-                ],
-                text: panel.y.label.clone(),
+                at: [left, 0.5 * (rect.top + rect.bottom)],
+                text: line,
                 size_px: LABEL_PX,
                 anchor: Anchor::Middle,
                 upwards: true,
                 colour: Colour::INK,
             });
+            left -= LABEL_PX;
         }
+    }
+
+    /// Lines of the label below `panel`, whose axis is `width` long. It may be as wide as the room between panels lets it.
+    fn x_label(&self, panel: &Panel, width: f64) -> Vec<String> {
+        let width = width + self.left_of(panel);
+        self.font.lines(&panel.x.label, LABEL_PX, width)
+    }
+
+    /// Lines of the label on the left of `panel`. Its height is not known yet where room is made for them.
+    fn y_label(&self, panel: &Panel) -> Vec<String> {
+        self.font.lines(&panel.y.label, LABEL_PX, USUAL_HEIGHT_PX)
     }
 
     /// `text` up to `width` pixels.
@@ -432,77 +445,6 @@ impl Page {
                 }
             }
             // Drawn over the axes.
-            Mark::Text { .. } => {}
-        }
-    }
-
-    /// The names of all series, each with what it looks like, and where the legend ends.
-    fn legend(&mut self, figure: &Figure, top: f64, width: f64) -> f64 {
-        let panels = figure.rows.iter().flat_map(|r| &r.panels);
-        let mut entries: Vec<(&str, Vec<&Series>)> = Vec::new();
-        for series in panels.flat_map(|p| &p.series) {
-            let kind = std::mem::discriminant(&series.mark);
-            match entries.iter_mut().find(|(name, _)| *name == series.name) {
-                _ if series.name.is_empty() => {}
-                Some((_, like)) => {
-                    if !like.iter().any(|s| std::mem::discriminant(&s.mark) == kind) {
-                        like.push(series);
-                    }
-                }
-                None => entries.push((&series.name, vec![series])),
-            }
-        }
-        if entries.is_empty() {
-            return top;
-        }
-        let mut at = MARGIN_PX;
-        let mut base = top + 0.8 * LEGEND_LINE_PX;
-        for (name, like) in entries {
-            let long = SAMPLE_PX + 10.0 + self.font.width(name, LABEL_PX);
-            if at > MARGIN_PX && at + long > width - MARGIN_PX {
-                at = MARGIN_PX;
-                base += LEGEND_LINE_PX;
-            }
-            for series in like {
-                self.sample(series, at, base - 0.35 * LABEL_PX);
-            }
-            self.text([at + SAMPLE_PX + 10.0, base], name, LABEL_PX, Anchor::Start);
-            at += long + ENTRY_GAP_PX;
-        }
-        base + 0.6 * LEGEND_LINE_PX
-    }
-
-    /// What `series` looks like, in the legend.
-    fn sample(&mut self, series: &Series, left: f64, middle: f64) {
-        let colour = series.colour;
-        let box_of = |half: f64| {
-            let (l, r) = (left, left + SAMPLE_PX);
-            let (t, b) = (middle - half, middle + half);
-            vec![[l, t], [r, t], [r, b], [l, b]]
-        };
-        match &series.mark {
-            Mark::Line { width_px, dash, .. } | Mark::Horizontals { width_px, dash, .. } => {
-                self.shapes.push(Shape::Line {
-                    points: vec![[left, middle], [left + SAMPLE_PX, middle]],
-                    colour,
-                    width_px: *width_px,
-                    dash: *dash,
-                });
-            }
-            Mark::Verticals { width_px, dash, .. } => {
-                let x = left + 0.5 * SAMPLE_PX;
-                self.shapes.push(Shape::Line {
-                    points: vec![[x, middle + 13.0], [x, middle - 13.0]],
-                    colour,
-                    width_px: *width_px,
-                    dash: *dash,
-                });
-            }
-            Mark::Markers {
-                marker, size_px, ..
-            } => self.marker([left + 0.5 * SAMPLE_PX, middle], *marker, *size_px, colour),
-            Mark::Band { opacity, .. } => self.area(box_of(9.0), colour, *opacity),
-            Mark::Bars { .. } => self.area(box_of(8.0), colour, 1.0),
             Mark::Text { .. } => {}
         }
     }

@@ -52,6 +52,10 @@ fn html(setup: &Setup, outcome: &Outcome) -> Vec<u8> {
         name: String::new(),
         runs: vec![&summary],
     }]);
+    if !outcome.written_down.intervals.is_empty() {
+        let figure = timeline::figure(setup, outcome);
+        sections.insert(0, Section::figure("Over time", &figure));
+    }
     if results::modes::are_mixed(outcome) {
         let figure = modes::figure(setup, outcome);
         let title = "Capacity lost to other cell modes";

@@ -16,6 +16,8 @@ use crate::figure::{
 const ROW_PX: u32 = 460;
 /// Share of a category's width that its bars fill.
 const FILLED: f64 = 0.8;
+/// Panels side by side where each has a metric of its own.
+const MOST_ACROSS: usize = 3;
 
 /// A value along the horizontal axis: its place and its text.
 struct Tick {
@@ -275,8 +277,12 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
             }
             panel
         };
-        let panels: Vec<Panel> = metrics.iter().enumerate().map(panel).collect();
-        if !panels.is_empty() {
+        for (row, metrics) in metrics.chunks(MOST_ACROSS).enumerate() {
+            let panels = metrics.iter().enumerate();
+            let mut panels: Vec<Panel> = panels.map(&panel).collect();
+            if row > 0 {
+                panels[0].title.clear();
+            }
             rows.push(Row {
                 weight: 1.0,
                 panels,

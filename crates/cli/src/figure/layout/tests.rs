@@ -115,3 +115,57 @@ fn model_no_text_of_an_axis_touches_another() {
         }
     }
 }
+
+/// Long labels and titles are broken into lines: those of neighbouring panels stay apart, and none leaves the figure.
+#[test]
+fn model_long_labels_are_broken_into_lines() {
+    let label =
+        "A label of many words that is wider than its panel and higher than its axis (share)";
+    let panel = || Panel {
+        title: String::new(),
+        weight: 1.0,
+        x: Axis::linear(label),
+        y: Axis::linear(label),
+        series: Vec::new(),
+    };
+    let row = || Row {
+        weight: 1.0,
+        panels: vec![panel(), panel(), panel()],
+    };
+    let drawing = draw(&Figure {
+        title: [label; 4].join(", "),
+        size_px: (1600, 1000),
+        rows: vec![row(), row()],
+    });
+    for ends in texts_below(&drawing).values_mut() {
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert!(ends.windows(2).all(|two| two[0].1 < two[1].0), "{ends:?}");
+    }
+    let font = Font::new();
+    let mut upwards = std::collections::BTreeMap::<i64, Vec<(f64, f64)>>::new();
+    for shape in &drawing.shapes {
+        let Shape::Text {
+            at: [x, y],
+            text,
+            size_px,
+            anchor,
+            upwards: is_upwards,
+            ..
+        } = shape
+        else {
+            continue;
+        };
+        let long = font.width(text, *size_px);
+        if *is_upwards {
+            let ends = upwards.entry(*x as i64).or_default();
+            ends.push((y - 0.5 * long, y + 0.5 * long));
+        } else if *anchor == Anchor::Start {
+            assert!(x + long <= 1600.0, "{text}");
+        }
+    }
+    assert!(upwards.len() >= 6, "{upwards:?}");
+    for ends in upwards.values_mut() {
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert!(ends.windows(2).all(|two| two[0].1 < two[1].0), "{ends:?}");
+    }
+}

@@ -188,17 +188,13 @@ mod tests {
     use firstread_core::params::Role;
     use firstread_firmware::policy::AXES;
 
+    use super::super::loaded;
     use super::*;
     use crate::profile::{Library, Override, load_drive};
 
-    fn loaded(set: &[&str]) -> Result<DriveProfile, String> {
-        let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
-        load_drive(&Library::new(), "tlc-48l", &set, AXES).map_err(|e| e.to_string())
-    }
-
     /// Only an oracle knows what no firmware can, and each says so.
     #[test]
-    fn an_oracle_says_what_it_knows() {
+    fn formula_an_oracle_says_what_it_knows() {
         for axis in AXES {
             for scheme in axis.schemes {
                 let oracles = [Need::TrueLevels, Need::FreeSuspends, Need::Future];
@@ -210,7 +206,7 @@ mod tests {
 
     /// Shares and slices under which a die would serve host reads or programs alone, or run out of suspends.
     #[test]
-    fn turns_that_end_nowhere_are_refused_with_the_arithmetic() {
+    fn formula_turns_that_end_nowhere_are_refused_with_the_arithmetic() {
         for (set, what) in [
             (
                 "firmware.turn_share=0 %",
@@ -246,7 +242,7 @@ mod tests {
 
     /// A scheme whose drive lacks what it needs is refused, and those of its axis that would do are named.
     #[test]
-    fn a_scheme_is_refused_where_its_need_is_not_met() {
+    fn formula_a_scheme_is_refused_where_its_need_is_not_met() {
         let one_die = ["channels", "chips_per_channel", "dies_per_chip"];
         let one_die = one_die.map(|key| format!("geometry.{key}=1"));
         let refused = |set: &[&str], what: &str| {

@@ -209,13 +209,9 @@ mod tests {
     use firstread_core::params::{Role, Scheme};
     use firstread_firmware::policy::AXES;
 
+    use super::super::loaded;
     use super::*;
     use crate::profile::{Library, Override, load_drive};
-
-    fn loaded(set: &[&str]) -> Result<DriveProfile, String> {
-        let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
-        load_drive(&Library::new(), "tlc-48l", &set, AXES).map_err(|e| e.to_string())
-    }
 
     /// What is needed to stay in a mode is less than what is needed to come there.
     #[test]
@@ -323,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn superblocks_in_other_modes_are_refused_where_no_page_would_go() {
+    fn formula_superblocks_in_other_modes_are_refused_where_no_page_would_go() {
         let loaded = |set: &[&str]| {
             let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
             load_drive(&Library::new(), "raro-femu", &set, AXES).map_err(|e| e.to_string())
@@ -394,7 +390,7 @@ mod tests {
     /// A pool that the host writes to is refused where it cannot be held, where its range crosses, and where nothing counts the reads that
     /// it promotes by.
     #[test]
-    fn pools_that_the_drive_cannot_hold_are_refused_with_the_arithmetic() {
+    fn formula_pools_that_the_drive_cannot_hold_are_refused_with_the_arithmetic() {
         let loaded = |set: &[&str]| {
             let pool = ["schemes.cell_mode=hybrid-pools"].iter().chain(set);
             let set: Vec<Override> = pool.map(|t| Override::parse(t).unwrap()).collect();
@@ -429,7 +425,7 @@ mod tests {
     /// Thresholds of `refresh` that no page reaches, or in an order that makes none of them count, are refused; so are
     /// triggers for drives of another kind, and a drive without room for the stream of refreshed pages.
     #[test]
-    fn refresh_is_refused_with_thresholds_and_on_drives_that_make_no_sense() {
+    fn formula_refresh_is_refused_with_thresholds_and_on_drives_that_make_no_sense() {
         let loaded = |drive: &str, set: &[&str]| {
             let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
             load_drive(&Library::new(), drive, &set, AXES).map_err(|e| e.to_string())

@@ -268,17 +268,12 @@ mod tests {
     use firstread_firmware::observe::{Epoch, HeatConfig};
     use firstread_firmware::policy::AXES;
 
-    use super::*;
+    use super::super::loaded;
     use crate::profile::{Library, Override, ResolvedEntry, load_drive};
-
-    fn loaded(set: &[&str]) -> Result<DriveProfile, String> {
-        let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
-        load_drive(&Library::new(), "tlc-48l", &set, AXES).map_err(|e| e.to_string())
-    }
 
     /// Heat is counted where a scheme needs it or the profile says so, and takes the memory that it says.
     #[test]
-    fn heat_is_there_where_it_is_asked_for() {
+    fn formula_heat_is_there_where_it_is_asked_for() {
         let mut drive = loaded(&[]).unwrap();
         assert_eq!((drive.heat_config(1), drive.heat_bytes()), (None, None));
         static HOT: Scheme = Scheme {
@@ -340,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn units_and_bits_of_heat_are_refused_where_nothing_counts_so() {
+    fn formula_units_and_bits_of_heat_are_refused_where_nothing_counts_so() {
         for (set, what) in [
             (
                 ["heat.unit=2 KiB", "geometry.mapping_unit=4 KiB"],
