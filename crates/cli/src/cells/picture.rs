@@ -58,9 +58,15 @@ fn colour(age: usize) -> Colour {
     PALETTE[age % PALETTE.len()]
 }
 
+/// Ages beyond the colours differ in their dashes.
+fn dash(age: usize) -> Dash {
+    let dashes = [Dash::Solid, Dash::Dashed, Dash::Dotted, Dash::Mixed];
+    dashes[age / PALETTE.len() % dashes.len()]
+}
+
 /// Width of the curves of an age (px): where some lie on each other, all of them show.
 fn width(age: usize) -> f64 {
-    3.4 - 0.3 * age as f64
+    (3.4 - 0.3 * age as f64).max(1.0)
 }
 
 fn named(name: &str, colour: Colour, mark: Mark) -> Series {
@@ -128,7 +134,7 @@ fn states_panel(c: &Characterization, letter: char) -> Panel {
                 Mark::Line {
                     points,
                     width_px: width(i),
-                    dash: Dash::Solid,
+                    dash: dash(i),
                 },
             ));
         }
@@ -274,7 +280,7 @@ fn valley_panel(c: &Characterization, valley: usize, letter: char) -> Panel {
                 Mark::Line {
                     points: curve(c, *state, low, high),
                     width_px: width(i),
-                    dash: Dash::Solid,
+                    dash: dash(i),
                 },
             ));
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::plan::Coordinates;
 
 /// Drives from which on an interval is at least as wide as the range of drives. With ten drives Student's t holds the mean of a skewed tail in 80 to
-/// 90 % of cases, and the range in 91 % or more. With five the range is hardly wider than Student's t, and holds no more.
+/// 88 % of cases, and the range in 91 % or more. With five the range is hardly wider than Student's t, and holds no more.
 const SKEWED: usize = 10;
 
 /// A mean over drives, with its 95 % interval.
