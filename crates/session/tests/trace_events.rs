@@ -103,6 +103,8 @@ fn checked(json: &str) -> Checked {
         threads: BTreeMap::new(),
         flows: Vec::new(),
     };
+    // Begins and ends of slices, in the order of the file.
+    let mut steps = Vec::new();
     let mut ends: BTreeMap<u64, Vec<(bool, u64, u64, u64)>> = BTreeMap::new();
     for event in whole["traceEvents"].as_array().unwrap() {
         let number = |key: &str| {
@@ -126,12 +128,11 @@ fn checked(json: &str) -> Checked {
                 };
                 assert_eq!(before, None, "named twice: {event}");
             }
-            "X" => found.slices.entry((pid, tid)).or_default().push(Slice {
-                start_ns: ns(event, "ts"),
-                end_ns: ns(event, "ts") + ns(event, "dur"),
-                name,
-                args: event["args"].clone(),
-            }),
+            "B" => {
+                let at = ns(event, "ts");
+                steps.push((at, (pid, tid), name, Some(event["args"].clone())));
+            }
+            "E" => steps.push((ns(event, "ts"), (pid, tid), name, None)),
             ph @ ("s" | "f") => {
                 assert_eq!(event.get("bp").is_some(), ph == "f", "{event}");
                 let end = (ph == "f", pid, tid, ns(event, "ts"));
@@ -140,23 +141,40 @@ fn checked(json: &str) -> Checked {
             other => panic!("an event of kind {other}"),
         }
     }
-    for (thread, slices) in &mut found.slices {
+    // A viewer takes them in the order of their times, and those of one time in the order of the file.
+    steps.sort_by_key(|step| step.0);
+    let mut open: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
+    for (at, thread, name, begins) in steps {
+        let slices = found.slices.entry(thread).or_default();
+        let open = open.entry(thread).or_default();
+        match begins {
+            Some(args) => {
+                open.push(slices.len());
+                slices.push(Slice {
+                    start_ns: at,
+                    end_ns: at,
+                    name,
+                    args,
+                });
+            }
+            None => {
+                let last = open.pop();
+                let slice = &mut slices[last.unwrap_or_else(|| panic!("{thread:?}: ends at {at}"))];
+                assert!(
+                    at > slice.start_ns && name == slice.name,
+                    "{slice:?} ends at {at}"
+                );
+                slice.end_ns = at;
+            }
+        }
+    }
+    assert!(
+        open.values().all(Vec::is_empty),
+        "slices are left open: {open:?}"
+    );
+    for thread in found.slices.keys() {
         assert!(found.processes.contains_key(&thread.0), "{thread:?}");
         assert!(found.threads.contains_key(thread), "{thread:?}");
-        slices.sort_by_key(|slice| (slice.start_ns, std::cmp::Reverse(slice.end_ns)));
-        let mut open: Vec<&Slice> = Vec::new();
-        for slice in slices.iter() {
-            while open
-                .last()
-                .is_some_and(|last| last.end_ns <= slice.start_ns)
-            {
-                open.pop();
-            }
-            if let Some(around) = open.last() {
-                assert!(slice.end_ns <= around.end_ns, "{slice:?} leaves {around:?}");
-            }
-            open.push(slice);
-        }
     }
     let is_in = |pid, tid, at| {
         let slices = found.slices.get(&(pid, tid));

@@ -1,7 +1,8 @@
 //! A timeline of the slowest reads as Chrome trace events, which Perfetto and `chrome://tracing` open.
 //!
-//! A process is a kind of part: slow reads, host link, dies, channels, decoders; a thread is one of them. Slices are complete
-//! events (`X`), so none is left open. Flows (`s`, `f`) go from a read to each of its operations on a die. Times are in µs from
+//! A process is a kind of part: slow reads, host link, dies, channels, decoders; a thread is one of them. A slice is a begin
+//! and an end (`B`, `E`) and no `X` with a duration: an end is then the very number at which the next slice begins, whereas a
+//! viewer's sum of start and duration may miss it by a bit, and it draws one slice inside the other. Flows (`s`, `f`) go from a read to each of its operations on a die. Times are in µs from
 //! the start of the run, with three decimals.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,8 +122,6 @@ struct Event<'a> {
     ph: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     ts: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dur: Option<f64>,
     pid: u32,
     tid: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,27 +235,58 @@ impl Picture<'_> {
         Ok(())
     }
 
-    /// A slice, from the start of the run at the earliest.
+    /// A slice without others in it, from the start of the run at the earliest.
     fn slice(
         &self,
-        (pid, tid): (u32, u32),
+        thread: (u32, u32),
         (start, end): (Ns, Ns),
+        name: (&str, &str),
+        args: Value,
+        events: &mut Events<'_>,
+    ) -> io::Result<()> {
+        self.begin(thread, start, name, args, events)?;
+        self.end(thread, end, name.0, events)
+    }
+
+    fn begin(
+        &self,
+        (pid, tid): (u32, u32),
+        at: Ns,
         (name, cat): (&str, &str),
         args: Value,
         events: &mut Events<'_>,
     ) -> io::Result<()> {
-        let start = start.max(self.began);
         events.put(&Event {
             name,
             cat,
-            ph: "X",
-            ts: Some(self.us(start)),
-            dur: Some(end.since(start).0 as f64 / 1e3),
+            ph: "B",
+            ts: Some(self.us(at)),
             pid,
             tid,
             id: None,
             bp: None,
             args,
+        })
+    }
+
+    /// The slice called `name` ends. Of an end without a name speedscope does not know what it ends.
+    fn end(
+        &self,
+        (pid, tid): (u32, u32),
+        at: Ns,
+        name: &str,
+        events: &mut Events<'_>,
+    ) -> io::Result<()> {
+        events.put(&Event {
+            name,
+            cat: "",
+            ph: "E",
+            ts: Some(self.us(at)),
+            pid,
+            tid,
+            id: None,
+            bp: None,
+            args: Value::Null,
         })
     }
 
@@ -301,8 +331,7 @@ impl Picture<'_> {
             args["window_is_whole_from_ns"] = self.ns(from).into();
         }
         let name = (format!("#{rank}: {}", title_of(read)), "read");
-        let time = (read.since, read.at);
-        self.slice(thread, time, (&name.0, name.1), args, events)?;
+        self.begin(thread, read.since, (&name.0, name.1), args, events)?;
         for part in &read.parts {
             let args = json!({
                 "cause": part.cause.name(),
@@ -312,7 +341,7 @@ impl Picture<'_> {
             let time = (part.start, part.end);
             self.slice(thread, time, (&name_of(part), "part"), args, events)?;
         }
-        Ok(())
+        self.end(thread, read.at, &name.0, events)
     }
 
     fn span(&self, span: &Span, events: &mut Events<'_>) -> io::Result<()> {
@@ -401,7 +430,6 @@ impl Picture<'_> {
                         cat: "flow",
                         ph,
                         ts: Some(self.us(at)),
-                        dur: None,
                         pid,
                         tid,
                         id: Some(id),
@@ -437,7 +465,6 @@ impl Events<'_> {
             cat: "",
             ph: "M",
             ts: None,
-            dur: None,
             pid,
             tid,
             id: None,
