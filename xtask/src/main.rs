@@ -13,6 +13,7 @@ mod fio_tools;
 mod mutants;
 mod release;
 mod skips;
+mod trace_events;
 mod walls;
 
 use std::ffi::OsString;

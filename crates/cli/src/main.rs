@@ -28,6 +28,7 @@ mod show;
 mod streams;
 mod study;
 mod timeline;
+mod trace_events;
 
 use std::process::ExitCode;
 

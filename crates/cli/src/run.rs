@@ -19,6 +19,7 @@ use crate::output::{self, Has, calibration, drives, human, page, understood};
 use crate::runs::{self, Combination, Kind, Plan, Ran, Report, Row, Single, View};
 use crate::streams::{data, written};
 use crate::timeline::{self, TimelineArgs};
+use crate::trace_events::TraceEventsArgs;
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -45,6 +46,8 @@ Examples:
       the run over time, as a table and a picture: where writes fall off the cliff
   firstread run job.fio --log requests.csv --log-slowest 1000
       the thousand slowest requests, with what each of them waited for
+  firstread run mixed-70-30 --pe-cycles 2500 --trace-events slow.json
+      a timeline of the ten slowest reads, for ui.perfetto.dev: what each die did while they waited
   firstread run job.fio --accept 'read: p99=1.5ms p99.99=5ms p99.9999=15ms max=20ms'
       pass, fail or undetermined, by interval; what broke a target is named
   firstread run job.fio --json | jq '.jobs[0].read.clat_ns.percentile'
@@ -87,6 +90,8 @@ pub struct RunArgs {
     timeline: TimelineArgs,
     #[command(flatten)]
     log: LogArgs,
+    #[command(flatten)]
+    trace_events: TraceEventsArgs,
     /// Judge latencies and rates: `read: p99=1.5ms p99.99=5ms max=20ms; write: mean=50us`; exit status 3 where one fails
     ///
     /// Targets are p50, p90, p95, p99, p99.5, p99.9 ... p99.99999, mean and max, which a figure must not exceed, and iops,
@@ -102,12 +107,14 @@ pub fn run(args: &RunArgs) -> Result<()> {
     understood::tell(&input, args.input.limit)?;
     let seeds = args.drives.seeds(&args.drive.seed)?;
     let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
+    let is_one = seeds.len() == 1 && sweep.varied.is_empty();
     let base = Simulation {
         burn_in: args.burn_in.setup()?,
         watched: Watched {
             interval: args.timeline.interval(&args.output)?,
             fio_logs: args.output.out.is_some() && sweep.varied.is_empty(),
-            log: args.log.spec(seeds.len() == 1 && sweep.varied.is_empty())?,
+            log: args.log.spec(is_one)?,
+            trace: args.trace_events.spec(is_one)?,
         },
         ..args.drive.simulation(&input, &args.schemes, &args.input)?
     };

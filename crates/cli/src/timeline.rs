@@ -33,7 +33,8 @@ pub struct TimelineArgs {
     interval: Option<Ns>,
 }
 
-fn interval(text: &str) -> Result<Ns, String> {
+/// A length of time of a run.
+pub fn interval(text: &str) -> Result<Ns, String> {
     let quantity = Quantity::parse(text, Dimension::Time).map_err(|problem| problem.to_string())?;
     match quantity.to(NS).round() {
         ns if (SHORTEST_NS..=LONGEST_NS).contains(&ns) => Ok(Ns(ns as u64)),

@@ -44,6 +44,28 @@ fn fuzz_what_is_refused() {
         ("--log l.csv --drives 2", "--log is of one run"),
         ("--log l.csv --age 0,1h", "--log is of one run"),
         ("--log l.csv --seed 1,2", "--log is of one run"),
+        (
+            "--trace-events t.json --trace-slowest 0",
+            "expected a number from 1 to 1000",
+        ),
+        (
+            "--trace-events t.json --trace-window 0ms",
+            "expected a time from 1us to 100 years",
+        ),
+        ("--trace-slowest 3", "--trace-events <FILE>"),
+        ("--trace-window 3ms", "--trace-events <FILE>"),
+        (
+            "--trace-events t.json --drives 2",
+            "--trace-events is of one run",
+        ),
+        (
+            "--trace-events t.json --age 0,1h",
+            "--trace-events is of one run",
+        ),
+        (
+            "--trace-events t.json --seed 1,2",
+            "--trace-events is of one run",
+        ),
         ("--output json+ --drives 2", "--output json+ is of one run"),
         ("--output json+ --age 0,1h", "--output json+ is of one run"),
     ] {
@@ -92,6 +114,58 @@ fn fuzz_a_log_that_cannot_be_written() {
         assert!(whole.starts_with(&log) && whole.len() > log.len());
         assert_eq!(whole.lines().count(), 20_001);
     }
+}
+
+/// A timeline is there as a whole or not at all: what was there before stays, and nothing else is left.
+#[test]
+fn fuzz_a_timeline_that_cannot_be_written() {
+    let folder = folder("no-timeline");
+    let missing = folder.run(&format!("{RUN} --trace-events no/such/t.json"));
+    let missing = missing.fails(1);
+    assert!(missing.contains("error: no/such/t.json: "), "{missing}");
+    let taken = folder.run(&format!("{RUN} --trace-events .")).fails(1);
+    assert!(taken.contains("error: .: is a directory"), "{taken}");
+    #[cfg(target_os = "linux")]
+    {
+        let full = folder.run(&format!("{RUN} --trace-events /dev/full"));
+        let full = full.fails(1);
+        assert!(full.contains("error: /dev/full: No space left"), "{full}");
+    }
+    assert!(folder.has_only(&["job.fio"]));
+    #[cfg(unix)]
+    {
+        folder.write("t.json", "before");
+        let program = env!("CARGO_BIN_EXE_firstread");
+        let line =
+            format!("trap '' XFSZ; ulimit -f 64; exec {program} {RUN} --trace-events t.json");
+        let mut shell = folder.command_of("sh");
+        let error = Ran::from(shell.args(["-c", &line]).output().unwrap()).fails(1);
+        assert!(error.contains("error: t.json: File too large"), "{error}");
+        assert_eq!(folder.read("t.json"), "before");
+        assert!(folder.has_only(&["job.fio", "t.json"]));
+        // A load that goes wrong midway.
+        folder.write("bad.csv", "R,0,4096\nR,4096,4096\nR,x,4096\n");
+        let line =
+            "run bad.csv --drive bench-4g --trace-columns op,offset:B,size:B --trace-events t.json";
+        folder.run(line).fails(1);
+        assert_eq!(folder.read("t.json"), "before");
+        assert!(folder.has_only(&["bad.csv", "job.fio", "t.json"]));
+    }
+}
+
+/// A run with a timeline is run, though its result is there, and the timeline is the same.
+#[test]
+fn sequence_a_timeline_of_the_slowest_reads_is_written_again() {
+    let folder = folder("slowest");
+    let line = format!("{RUN} --out o --trace-events t.json --trace-slowest 2");
+    folder.run(&line).ok();
+    let first = folder.read("t.json");
+    let ran = folder.run(&line).ok();
+    ran.says("run anew; a timeline of its slowest reads is written");
+    assert_eq!(folder.read("t.json"), first);
+    let json = serde_json::from_str::<serde_json::Value>(&first).unwrap();
+    assert_eq!(json["otherData"]["slowest_reads"], 2);
+    assert!(json["traceEvents"].as_array().unwrap().len() > 100);
 }
 
 /// A run over time is kept as a table and as pictures, is in JSON, and is found like other results.

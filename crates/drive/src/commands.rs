@@ -3,6 +3,7 @@
 use firstread_core::{CellMode, DieId, HostCommand, HostOp, Ns, PageType, Status};
 
 use crate::hardware::charge::NsByCause;
+use crate::hardware::spans::Course;
 
 /// A command, as the host submits it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +43,8 @@ pub struct Completed<'a> {
     /// The page on flash that a read waited for last. None of other commands, of reads that needed no page of flash, and on
     /// a drive that does not keep it ([`Drive::keep_pages`](crate::Drive::keep_pages)).
     pub page: Option<PageRead>,
+    /// Where its time went; none on a drive that does not record it ([`Drive::record`](crate::Drive::record)).
+    pub course: Option<&'a Course>,
 }
 
 /// A page on flash that was read for a command.

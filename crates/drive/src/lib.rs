@@ -49,6 +49,7 @@ pub use drive::{
     TemperatureRefused,
 };
 pub use hardware::charge::{CAUSES, Cause, NsByCause};
+pub use hardware::spans;
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
 pub use runner::{

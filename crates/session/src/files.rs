@@ -368,6 +368,88 @@ impl RowFile {
     }
 }
 
+/// A file that is made at the start of a run and written at its end. It appears as a whole, or not at all: what is there
+/// before stays until then.
+pub(crate) struct WholeFile {
+    /// None once it is written.
+    file: Option<File>,
+    path: PathBuf,
+    /// Its name until it is written; none of what is no file, such as a pipe, which is written as it is.
+    partial: Option<PathBuf>,
+}
+
+impl WholeFile {
+    /// The file at `path`.
+    ///
+    /// # Errors
+    /// [`FileError`] where it cannot be made.
+    pub(crate) fn create(path: &Path) -> Result<WholeFile, FileError> {
+        let of_path = |error| FileError::of(path)(error);
+        if path.is_dir() {
+            return Err(of_path(io::ErrorKind::IsADirectory.into()));
+        }
+        let is_other = path.exists() && !path.is_file();
+        let partial = (!is_other).then(|| {
+            let mut partial = path.as_os_str().to_owned();
+            partial.push(format!("{PARTIAL}{}", std::process::id()));
+            PathBuf::from(partial)
+        });
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+            let folder = match folder.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => folder,
+            };
+            sweep(folder, |whole| name == whole);
+        }
+        let file = match &partial {
+            Some(partial) => File::create(partial),
+            None => File::options().write(true).open(path),
+        };
+        Ok(WholeFile {
+            file: Some(file.map_err(of_path)?),
+            path: path.to_owned(),
+            partial,
+        })
+    }
+
+    /// Writes all of it by `content`.
+    ///
+    /// # Errors
+    /// [`FileError`] where that fails; then the file is as it was before.
+    pub(crate) fn write(
+        mut self,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FileError> {
+        let written = self.file.take().map_or(Ok(()), |file| {
+            let mut out = io::BufWriter::with_capacity(1 << 16, file);
+            content(&mut out)?;
+            let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+            match file.sync_all() {
+                // A pipe or a device has nothing to be synced.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+                synced => synced,
+            }
+        });
+        let written = written.and_then(|()| match &self.partial {
+            Some(partial) => fs::rename(partial, &self.path),
+            None => Ok(()),
+        });
+        written.map_err(FileError::of(&self.path))?;
+        self.partial = None;
+        self.path.parent().into_iter().for_each(sync_folder);
+        Ok(())
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            // It was not written, and the reason is told where it is known.
+            let _ = fs::remove_file(partial);
+        }
+    }
+}
+
 /// Writes `content` to `path`, and waits until it is on the disk.
 fn write_through(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;

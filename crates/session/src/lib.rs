@@ -78,4 +78,5 @@ pub use store::{How, Kept, Store, inputs};
 pub use sweep::{Sweep, Varied};
 pub use watched::Watched;
 pub use watched::request_log::{LogFormat, LogSpec, MOST_SLOWEST, Which};
+pub use watched::trace_events::{MOST_TRACED, TraceSpec};
 pub use worn::WornError;

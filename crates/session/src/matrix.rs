@@ -103,12 +103,17 @@ impl Point {
             watch,
         };
         let inputs = self.found_by(store)?;
-        let is_logged = self.setup.watched.log.is_some();
+        let watched = &self.setup.watched;
+        let anew = match (&watched.log, &watched.trace) {
+            (Some(_), _) => Some("a log of its requests is written"),
+            (None, Some(_)) => Some("a timeline of its slowest reads is written"),
+            (None, None) => None,
+        };
         let how = match store.search(&self.name, &inputs)? {
-            Search::Found(_) if is_logged => {
-                How::RunAnew("a log of its requests is written".into())
-            }
-            Search::Found(kept) => return Ok(Alone::Found(kept)),
+            Search::Found(kept) => match anew {
+                Some(why) => How::RunAnew(why.into()),
+                None => return Ok(Alone::Found(kept)),
+            },
             Search::Nothing => How::Run,
             Search::Not(why) => How::RunAnew(why),
         };

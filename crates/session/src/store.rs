@@ -157,6 +157,7 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
         interval,
         fio_logs: _,
         log: _,
+        trace: _,
     } = watched;
     if let Some(interval) = interval {
         inputs["interval_ns"] = interval.0.into();

@@ -13,4 +13,5 @@ mod own_study;
 mod published_rows;
 mod simulate;
 mod tension;
+mod trace_events;
 mod written_down;

@@ -256,6 +256,7 @@ fn model_watching_changes_nothing_and_intervals_add_up() {
         interval: Some(Ns(300_000)),
         fio_logs: true,
         log: Some(logged("watched.csv", ALL)),
+        trace: None,
     };
     let (_, outcome) = run(&simulation, watched);
     let without = Outcome {

@@ -31,6 +31,7 @@ use firstread_workload::host_log::HostLog;
 
 use crate::commands::{Completed, Submission};
 use crate::completions::Digest;
+use crate::hardware::spans::Span;
 use crate::hardware::timers::LATEST;
 use crate::hardware::{Done, Resource};
 use crate::initial_contents::FilledMemory;
@@ -104,6 +105,33 @@ impl<P: Payload> Drive<P> {
     /// From now on completions of reads say which page they waited for last ([`Completed::page`]).
     pub fn keep_pages(&mut self) {
         self.platform.keep_pages();
+    }
+
+    /// From now on what its parts do is recorded ([`Drive::spans`]), and where the time of requests goes
+    /// ([`Completed::course`]).
+    pub fn record(&mut self) {
+        let commands = self.platform.slots.len();
+        self.platform.hardware.record(commands);
+    }
+
+    /// What its parts have done since [`Drive::record`] and [`Drive::spans_taken`], roughly in the order of their ends.
+    #[inline]
+    pub fn spans(&self) -> &[Span] {
+        let recorder = self.platform.hardware.recorder.as_ref();
+        recorder.map_or(&[], |recorder| recorder.spans())
+    }
+
+    /// What [`Drive::spans`] has is dropped.
+    pub fn spans_taken(&mut self) {
+        if let Some(recorder) = &mut self.platform.hardware.recorder {
+            recorder.taken();
+        }
+    }
+
+    /// What goes on now is recorded as far as it has come.
+    pub fn record_rest(&mut self) {
+        let now = self.platform.now;
+        self.platform.hardware.record_rest(now);
     }
 
     /// Whether the queues take another command.

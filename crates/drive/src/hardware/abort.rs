@@ -3,6 +3,7 @@
 use firstread_core::{FlashEvent, Ns, Tag};
 
 use super::die::DiePhase;
+use super::spans::Activity;
 use super::state::{Done, Hardware};
 use super::timers::Timers;
 
@@ -21,8 +22,12 @@ impl Hardware {
         coming.retain(|data| data.tag != victim);
         self.time_first(channel, timers);
         let mut free = now;
+        if self.recorder.is_some() {
+            self.record_sensing(sensed, now, victim);
+        }
         if sensed > now {
             let told = self.command(now, channel, timers);
+            self.record_command(victim, told);
             free = sensed.min(told + Ns(self.times.reset_ns));
         }
         self.dies[lane].phase = DiePhase::Aborting(victim);
@@ -31,6 +36,7 @@ impl Hardware {
 
     /// The read under `tag` was ended, and its planes are free.
     pub(super) fn aborted(&mut self, now: Ns, tag: u32) -> Done {
+        self.record_array(tag, now, Activity::Reset);
         self.free_die(now, tag);
         Done::Event(FlashEvent::Aborted { tag: Tag(tag) })
     }

@@ -72,6 +72,9 @@ impl Hardware {
             }
         }
         self.ops[tag as usize].open(&mut self.breakdowns, now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.read_begins(tag, now);
+        }
     }
 
     /// A command waits under `waiter` for the read under `read`, as other commands do, from now on or from
@@ -97,11 +100,17 @@ impl Hardware {
         }
         let breakdown = self.ops[waiter as usize].open(&mut self.breakdowns, now);
         self.breakdowns[breakdown] = before;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.read_begins(waiter, before.first_queued);
+        }
     }
 
     /// The codewords for which `waiter` waits have arrived with the read under `read`: the read's time since
     /// the wait began is charged to `waiter`.
     pub(crate) fn shared(&mut self, waiter: u32, read: u32) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.read_shared(waiter, read);
+        }
         let InFlight { op, retries, .. } = self.ops[read as usize];
         let of_waiter = &mut self.ops[waiter as usize];
         (of_waiter.op.die, of_waiter.op.kind) = (op.die, op.kind);

@@ -10,6 +10,7 @@ use firstread_core::{DieId, FlashKind, FlashOp, Ns, Tag};
 use super::cache_register::{CachePhase, CacheRegisters, NONE};
 use super::charge::Cause;
 use super::die::DiePhase;
+use super::spans::Activity;
 use super::state::{Done, Hardware, Resource};
 use crate::hardware::timers::Timers;
 
@@ -42,12 +43,15 @@ impl Hardware {
         state.lane = op.die.0;
         state.channel = self.layout.channel(op.die);
         state.held = true;
+        self.record_issue(now, op.tag.0);
     }
 
     /// The read under `tag` has been sensed, and another is to be sensed after it: its page moves to the
     /// cache register.
     pub(super) fn turn(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
         let starts = self.command(now, self.layout.channel(die), timers);
+        self.record_array(tag, now, Activity::Holds);
+        self.record_command(tag, starts);
         let mut busy = Ns(self.times.cache_busy_ns);
         let state = &mut self.dies[die.0 as usize];
         if let Some(next) = self.ops.get(state.cache_read.next as usize)
@@ -130,8 +134,14 @@ impl Hardware {
                 return;
             }
         };
+        let was = match state.phase {
+            DiePhase::Cache(CachePhase::Sensing(_)) => Activity::Sense,
+            _ => Activity::Holds,
+        };
         state.phase = DiePhase::Cache(CachePhase::Ending(read, class));
         state.cache_read.due = until;
+        self.record_array(read, now, was);
+        self.record_array(read, until, Activity::Reset);
         if let FlashKind::Read { wanted, block, .. } = kind {
             self.cells_mut().count_unused_sense(block, wanted, 0);
         }
@@ -163,10 +173,12 @@ impl Hardware {
                 let state = &mut self.dies[die.0 as usize];
                 state.phase = DiePhase::Cache(CachePhase::Sensed(tag));
                 state.cache_read.due = Ns::MAX;
+                self.record_array(tag, now, Activity::Sense);
                 if self.ops[tag as usize].held {
                     self.arm(die, timers);
                 } else {
                     self.charge(now, tag, Cause::Sense);
+                    self.record_part(now, tag, Cause::Sense);
                     self.turn(now, die, tag, timers);
                 }
             }
@@ -184,6 +196,7 @@ impl Hardware {
 
     /// The page of `tag` is in the cache register: its data leave, and the next read is sensed.
     fn turned(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
+        self.record_array(tag, now, Activity::Turn);
         let next = core::mem::replace(&mut self.dies[die.0 as usize].cache_read.next, NONE);
         if next == NONE {
             self.dies[die.0 as usize].cache_read = CacheRegisters::NOTHING;

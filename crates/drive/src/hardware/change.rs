@@ -6,6 +6,7 @@ use firstread_core::{
 
 use super::charge::Cause;
 use super::die::DiePhase;
+use super::spans::Activity;
 use super::state::{Done, Hardware, Resource};
 use super::suspend::Work;
 use super::timers::Timers;
@@ -86,6 +87,12 @@ impl Hardware {
             .push(since, suspending_since, Cause::busy_with(op.class));
         state.log.push(suspending_since, now, Cause::Suspend);
         state.phase = DiePhase::Idle;
+        self.record_work(suspending_since, tag);
+        self.record_array(tag, now, Activity::Suspending);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.suspends(now, op.die);
+        }
+        let state = &self.dies[die as usize];
         let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
         if self.lanes.are_used() {
             self.leave_lanes(&op, since, suspending_since, Cause::busy_with(op.class));
@@ -115,6 +122,10 @@ impl Hardware {
         state.phase = DiePhase::Array(tag);
         let work = Work::resume(now, left, &times);
         state.work = work;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.was_suspended(now, die, tag, true);
+            recorder.occupied(now, die.0);
+        }
         timers.set(self.timer(Resource::Die(die.0)), work.until);
     }
 
@@ -137,6 +148,7 @@ impl Hardware {
     /// The program or erase under `tag` has ended.
     pub(super) fn changed(&mut self, now: Ns, die: u16, tag: u32, stamps: &mut Stamps) -> Done {
         let op = self.ops[tag as usize].op;
+        self.record_work(now, tag);
         self.free_die(now, tag);
         let tag = op.tag;
         let event = match op.kind {

@@ -107,8 +107,13 @@ impl Channel {
 
     /// Whether the data of `tag` have begun to cross by `now`.
     pub(super) fn has_begun(&self, now: Ns, tag: u32) -> bool {
-        let first = self.coming.front();
-        first.is_some_and(|first| first.tag == tag && self.free_at.max(first.at) <= now)
+        self.crosses_since(now, tag).is_some()
+    }
+
+    /// When the data of `tag` began to cross, if they have begun by `now`.
+    pub(super) fn crosses_since(&self, now: Ns, tag: u32) -> Option<Ns> {
+        let first = self.coming.front().filter(|first| first.tag == tag)?;
+        Some(self.free_at.max(first.at)).filter(|since| *since <= now)
     }
 
     /// The first data have crossed: removes and returns them.

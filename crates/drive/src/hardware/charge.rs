@@ -354,6 +354,15 @@ impl DieLog {
     /// Charges the wait from `from` to `to` to the operations of the die in that time.
     #[inline]
     pub(crate) fn charge_wait(&self, from: Ns, to: Ns, ns_by_cause: &mut NsByCause) {
+        self.each_part(from, to, |start, end, cause| {
+            ns_by_cause[cause] += end.since(start).0;
+        });
+    }
+
+    /// Calls `part` with the start, the end and the index of the cause of each part of the wait from `from` to `to`, the
+    /// last one first.
+    #[inline]
+    pub(super) fn each_part(&self, from: Ns, to: Ns, mut part: impl FnMut(Ns, Ns, usize)) {
         let mut until = to;
         for back in 0..DieLog::LEN {
             if until <= from {
@@ -364,8 +373,8 @@ impl DieLog {
             let begin = if oldest { from } else { span.start().max(from) };
             // The gap after an operation is the turnaround to the next one, and is charged to the next one.
             let covered_to = span.end.max(begin).min(until);
-            ns_by_cause[Cause::Queue as usize] += until.since(covered_to).0;
-            ns_by_cause[span.cause()] += covered_to.since(begin).0;
+            part(covered_to, until, Cause::Queue as usize);
+            part(begin, covered_to, span.cause());
             until = until.min(begin);
         }
     }

@@ -71,6 +71,9 @@ impl Hardware {
     #[inline]
     pub(crate) fn decoded(&mut self, now: Ns, tag: u32, stamps: &mut Stamps) -> FlashEvent {
         self.charge(now, tag, Cause::Decode);
+        if self.recorder.is_some() {
+            self.record_decoded(now, tag);
+        }
         if self.ops[tag as usize].op.class == OpClass::HostRetry {
             self.count_retry(tag);
         }
@@ -110,6 +113,7 @@ impl Hardware {
     /// simulation a stamp names its page, which is what the sum of the other pages would yield.
     pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, stamps: &mut Stamps) {
         self.breakdown_of(tag).charge(now, Cause::ReadRecovery);
+        self.record_part(now, tag, Cause::ReadRecovery);
         let state = &self.ops[tag as usize];
         let die = state.op.die;
         let FlashKind::Read {

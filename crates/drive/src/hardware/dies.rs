@@ -49,7 +49,9 @@ impl Hardware {
                 self.crossed(now, tag);
                 return self.transfer_done(now, tag, timers);
             }
+            self.record_sense(now, tag);
             self.charge(now, tag, Cause::Sense);
+            self.record_part(now, tag, Cause::Sense);
             self.turn(now, DieId(die), tag, timers);
             return Done::GoesOn;
         }

@@ -67,6 +67,9 @@ impl Hardware {
             let cause = Cause::Transfer.in_step(class);
             self.breakdowns[breakdown].charge(now + Ns(waited), cause);
         }
+        if self.recorder.is_some() {
+            self.record_read(now, tag, starts);
+        }
         self.expect(now, tag, starts + Ns(sense), timers);
         self.request_sense(now, tag);
     }
@@ -86,12 +89,15 @@ impl Hardware {
             FlashKind::Read { .. } => self.issue_after(now, op, timers),
             FlashKind::Program { .. } => {
                 self.occupy(now, op);
+                self.record_issue(now, tag);
                 self.start_transfer(now, tag, timers);
             }
             FlashKind::Erase { mode, .. } => {
                 self.occupy(now, op);
                 let channel = self.ops[tag as usize].channel;
                 let starts = self.command(now, channel, timers);
+                self.record_issue(now, tag);
+                self.record_command(tag, starts);
                 let erase = starts.since(now).0 + self.cells.erase_ns(mode);
                 self.start_work(now, op.die, tag, erase, timers);
             }

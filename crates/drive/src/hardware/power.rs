@@ -1,6 +1,6 @@
 //! Effect of a power cut on the hardware.
 
-use firstread_core::{DieId, FlashKind, Levels, SenseTiming};
+use firstread_core::{DieId, FlashKind, Levels, Ns, SenseTiming};
 
 use super::cache_register::CacheRegisters;
 use super::channel::Channel;
@@ -13,7 +13,11 @@ use crate::payload::Stamps;
 impl Hardware {
     /// Power is cut. A running program leaves nothing readable in its wordline, so its slots count as never
     /// programmed. A running erase has destroyed its block. All other operations in flight are lost.
-    pub(crate) fn power_cut(&mut self, stamps: &mut Stamps) {
+    pub(crate) fn power_cut(&mut self, now: Ns, stamps: &mut Stamps) {
+        self.record_rest(now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.power_cut();
+        }
         self.sense_all();
         for die in &mut self.dies {
             let on_array = match die.phase {
@@ -54,6 +58,9 @@ impl Hardware {
     pub(crate) fn add_tags(&mut self, tags: u32) {
         let tags = self.ops.len().max(tags as usize);
         self.ops.resize(tags, InFlight::idle());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add_tags(tags);
+        }
         self.unsensed.reserve(tags - self.unsensed.len());
     }
 }

@@ -10,6 +10,7 @@ use super::die::{Die, DiePhase};
 use super::failures::Failures;
 use super::in_flight::InFlight;
 use super::lanes::Lanes;
+use super::recorder::Recorder;
 use super::suspend::Work;
 use super::times::Times;
 use crate::cells::Cells;
@@ -59,6 +60,8 @@ pub(crate) struct Hardware {
     #[cfg(test)]
     pub(crate) one_by_one: bool,
     pub(crate) breakdowns: Breakdowns,
+    /// Records what all parts do, if that is asked for.
+    pub(crate) recorder: Option<Box<Recorder>>,
     /// Tags below this have a latency breakdown. Higher tags are second steps of reads.
     pub(super) jobs: u32,
 }
@@ -93,6 +96,7 @@ impl Hardware {
         );
         Hardware {
             breakdowns: Breakdowns::new(jobs + commands),
+            recorder: None,
             jobs,
             dies: (0..lanes.count()).map(|_| die()).collect(),
             lanes,

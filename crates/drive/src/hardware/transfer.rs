@@ -110,6 +110,9 @@ impl Hardware {
         debug_assert_eq!(first.tag, tag, "only the timer of the first runs");
         state.transfer_starts = Ns(now.0 - first.transfer.0);
         self.untimed = channel;
+        if self.recorder.is_some() {
+            self.record_crossed(now, tag);
+        }
     }
 
     /// The operations that follow the end of a transfer have been issued: sets the timer of the next

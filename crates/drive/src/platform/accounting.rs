@@ -24,6 +24,9 @@ impl<P: Payload> Accounting for Platform<P> {
             if let Some(kept) = self.pages.get_mut(id.0 as usize) {
                 *kept = self.hardware.page_of(tag).unwrap_or(PageRead::NONE);
             }
+            if let Some(recorder) = &mut self.hardware.recorder {
+                recorder.waited(id, tag);
+            }
             let breakdown = self.hardware.hand_over(tag);
             if let Some(before) = slot.breakdown.replace(breakdown) {
                 self.hardware.breakdowns.close(before);
@@ -80,5 +83,8 @@ impl<P: Payload> Accounting for Platform<P> {
 
     fn map_waited(&mut self, id: CommandId, since: Ns) {
         self.slots[id.0 as usize].map_ns += self.now.since(since).0;
+        if let Some(recorder) = &mut self.hardware.recorder {
+            recorder.map_waited(id, since, self.now);
+        }
     }
 }

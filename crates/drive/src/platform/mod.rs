@@ -268,6 +268,9 @@ impl<P: Payload> Platform<P> {
         slot.queue = queue;
         slot.breakdown = None;
         slot.map_ns = 0;
+        if let Some(recorder) = &mut self.hardware.recorder {
+            recorder.submitted(id);
+        }
         let fetched = now + Ns(self.link.fetch_ns);
         if let Some(queues) = &mut self.queues {
             queues.put(queue, id, fetched);
@@ -278,6 +281,7 @@ impl<P: Payload> Platform<P> {
             self.in_free_at = self.in_free_at.max(fetched) + self.bytes_ns(len_bytes);
             let due = self.in_free_at + Ns(self.link.command_ns);
             self.writes.push_back((due, id));
+            self.record_link(id, len_bytes, self.in_free_at);
             if self.writes.len() == 1 {
                 self.set_front(FrontEndTimer::Write, due);
             }
@@ -319,6 +323,7 @@ impl<P: Payload> Platform<P> {
             self.in_free_at = self.in_free_at.max(began) + self.bytes_ns(command.len_bytes);
             let due = self.in_free_at + Ns(self.link.command_ns);
             self.writes.push_back((due, id));
+            self.record_link(id, command.len_bytes, self.in_free_at);
             if self.writes.len() == 1 {
                 self.set_front(FrontEndTimer::Write, due);
             }
@@ -374,6 +379,8 @@ impl<P: Payload> Platform<P> {
         let map_ns = slot.map_ns.min(queue_ns);
         ns_by_cause[Cause::Queue as usize] = queue_ns - map_ns;
         ns_by_cause[Cause::Map as usize] += map_ns;
+        let recorder = self.hardware.recorder.as_mut();
+        let course = recorder.map(|r| r.completed(&slot.command, slot.submitted, ended.due));
         let completed = Completed {
             command: &slot.command,
             queue: slot.queue,
@@ -385,6 +392,7 @@ impl<P: Payload> Platform<P> {
                 (HostOp::Read, Some(_)) => self.pages.get(ended.id.0 as usize).copied(),
                 _ => None,
             },
+            course,
         };
         self.digest.note(&completed);
         Some(completed)
@@ -402,7 +410,7 @@ impl<P: Payload> Platform<P> {
 
     /// Power is cut: no command is in flight any more. Returns the number of commands that were.
     pub(crate) fn power_cut(&mut self) -> u32 {
-        self.hardware.power_cut(&mut self.stamps);
+        self.hardware.power_cut(self.now, &mut self.stamps);
         self.timers.stop_all(self.now);
         self.commands.clear();
         self.writes.clear();
@@ -420,6 +428,16 @@ impl<P: Payload> Platform<P> {
 
     fn bytes_ns(&self, bytes: u32) -> Ns {
         Ns((bytes as u64 * self.link.fs_per_byte).div_ceil(1_000_000))
+    }
+
+    /// The last of `bytes` of command `id` will have crossed the host link at `end`.
+    #[inline]
+    fn record_link(&mut self, id: CommandId, bytes: u32, end: Ns) {
+        let start = Ns(end.0 - self.bytes_ns(bytes).0);
+        if let Some(recorder) = &mut self.hardware.recorder {
+            let command = &self.slots[id.0 as usize].command;
+            recorder.crosses_link(command, bytes, (start, end));
+        }
     }
 
     fn check(&mut self, result: Result<(), StaleRead>) {

@@ -36,6 +36,10 @@ impl<P: Payload> Ports for Platform<P> {
             self.payload.read(id, first + i, found);
         }
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
+        if let Some(recorder) = &mut self.hardware.recorder {
+            recorder.is_sent(id, buf);
+            self.record_link(id, bytes, self.out_free_at);
+        }
     }
 
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32) {
@@ -46,6 +50,7 @@ impl<P: Payload> Ports for Platform<P> {
             self.payload.read(id, first + i, None);
         }
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
+        self.record_link(id, bytes, self.out_free_at);
     }
 
     fn copy(&mut self, from: Buf, to: Buf) {
@@ -115,6 +120,12 @@ impl<P: Payload> Ports for Platform<P> {
         if last.is_none() {
             queue_ns += now.since(charged_to).0;
             charged_to = now;
+        }
+        if let Some(recorder) = &mut self.hardware.recorder
+            && command.op == HostOp::Read
+        {
+            let read_since = breakdown.first_queued;
+            recorder.ended(command.id, submitted, read_since, charged_to);
         }
         // Data that other commands wait to send go first only if they were ready first.
         let sent = if command.op == HostOp::Read {

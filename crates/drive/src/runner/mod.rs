@@ -48,6 +48,8 @@ const PROGRESS: u64 = 1 << 16;
 const PROGRESS_OF_BURN_IN: u64 = 1 << 10;
 /// Number of events between two questions whether to stop: some milliseconds.
 const STOP_EVENTS: u64 = 1 << 14;
+/// Spans that an observer is handed at once.
+const SPANS_AT_ONCE: usize = 1 << 10;
 
 impl<'h> Host<'h> {
     /// Runs on `drive` until every job has ended. `progress` is told now and then how many requests have completed.
@@ -193,6 +195,10 @@ impl<'h> Host<'h> {
                     return Err(RunError::Stuck(run.in_flight));
                 };
                 events += 1;
+                if O::WATCHES && drive.spans().len() >= SPANS_AT_ONCE {
+                    observer.spans(drive.spans());
+                    drive.spans_taken();
+                }
                 if events.is_multiple_of(STOP_EVENTS) && stop.is_some_and(|stop| stop()) {
                     (stop, interrupted) = (None, true);
                     run.stop();
@@ -212,6 +218,11 @@ impl<'h> Host<'h> {
             until = drive.now();
         }
         progress(run.completed);
+        if O::WATCHES {
+            drive.record_rest();
+            observer.spans(drive.spans());
+            drive.spans_taken();
+        }
         let host_log = run.end_log(drive);
         Ok(FinishedRun {
             host_log,

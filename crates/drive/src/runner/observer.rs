@@ -4,6 +4,7 @@ use firstread_core::Ns;
 use firstread_firmware::observe::Counters;
 
 use crate::commands::Completed;
+use crate::hardware::spans::Span;
 
 /// A request of a run that has completed.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,12 @@ pub trait Observer {
     /// between. Every completion before [`Observer::counters_due`] that has not been told yet follows.
     fn counters(&mut self, until: Ns, counters: &Counters) {
         let _ = (until, counters);
+    }
+
+    /// What parts of a drive that records it ([`Drive::record`](crate::Drive::record)) have done since the last call, roughly
+    /// in the order of their ends.
+    fn spans(&mut self, spans: &[Span]) {
+        let _ = spans;
     }
 }
 

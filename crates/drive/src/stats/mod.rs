@@ -12,6 +12,7 @@ mod modes;
 pub mod rates;
 mod regions;
 pub(crate) mod segments;
+pub mod slow_reads;
 pub mod student;
 mod tail;
 pub mod timeline;

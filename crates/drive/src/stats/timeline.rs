@@ -313,6 +313,7 @@ mod tests {
             status: Status::Ok,
             ns_by_cause: &[0; CAUSES],
             page: None,
+            course: None,
         };
         timeline.completed(&completed, is_lost);
     }

@@ -1,7 +1,9 @@
-//! What is written down of a run beside its report: its course over time, fio's logs, and a log of its requests.
+//! What is written down of a run beside its report: its course over time, fio's logs, a log of its requests, and a timeline of the
+//! slowest reads.
 //!
 //! - [`fio_logs`]: fio's logs, as jobs ask for them.
 //! - [`request_log`]: a record a request, to a file while the run goes on.
+//! - [`trace_events`]: a timeline of the slowest reads.
 
 mod csv;
 pub mod fio_logs;
@@ -9,8 +11,10 @@ pub mod fio_logs;
 mod parquet;
 mod record;
 pub mod request_log;
+pub mod trace_events;
 
 use firstread_core::{Ns, Status};
+use firstread_drive::spans::Span;
 use firstread_drive::stats::timeline::{Interval, Timeline};
 use firstread_drive::{Drive, Observed, Observer};
 use firstread_firmware::observe::Counters;
@@ -19,6 +23,7 @@ use crate::files::FileError;
 use crate::input::Input;
 use fio_logs::{FioLog, FioLogs};
 use request_log::{LogSpec, RequestLog};
+use trace_events::{TraceEvents, TraceSpec};
 
 /// What is to be written down of a run beside its report.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +34,8 @@ pub struct Watched {
     pub fio_logs: bool,
     /// The log of its requests.
     pub log: Option<LogSpec>,
+    /// The timeline of its slowest reads.
+    pub trace: Option<TraceSpec>,
 }
 
 /// What was written down of a run, in memory.
@@ -45,6 +52,7 @@ pub(crate) struct Watch {
     timeline: Option<Timeline>,
     fio_logs: Option<FioLogs>,
     log: Option<RequestLog>,
+    trace: Option<TraceEvents>,
 }
 
 impl Watched {
@@ -77,16 +85,25 @@ impl Watched {
         };
         let log = match &self.log {
             None => None,
+            Some(spec) => Some(RequestLog::begin(spec, drive.now())?),
+        };
+        let trace = match &self.trace {
+            None => None,
             Some(spec) => {
-                drive.keep_pages();
-                Some(RequestLog::begin(spec, drive.now())?)
+                drive.record();
+                let title = format!("{} on {}", input.title(), drive.profile().name);
+                Some(TraceEvents::begin(spec, drive.now(), title)?)
             }
         };
-        let any = timeline.is_some() || fio_logs.is_some() || log.is_some();
+        if log.is_some() || trace.is_some() {
+            drive.keep_pages();
+        }
+        let any = timeline.is_some() || fio_logs.is_some() || log.is_some() || trace.is_some();
         Ok(any.then_some(Watch {
             timeline,
             fio_logs,
             log,
+            trace,
         }))
     }
 }
@@ -95,9 +112,10 @@ impl Watch {
     /// The run has ended at `end` on the host's clock.
     ///
     /// # Errors
-    /// [`FileError`] where the log could not be written.
+    /// [`FileError`] where the log or the timeline could not be written.
     pub(crate) fn finish(self, end: Ns, counters: &Counters) -> Result<WrittenDown, FileError> {
         self.log.map_or(Ok(()), RequestLog::finish)?;
+        self.trace.map_or(Ok(()), TraceEvents::finish)?;
         Ok(WrittenDown {
             intervals: self
                 .timeline
@@ -128,6 +146,9 @@ impl Observer for Watch {
         if let Some(logs) = &mut self.fio_logs {
             logs.completed(request);
         }
+        if let Some(trace) = &mut self.trace {
+            trace.completed(request);
+        }
         match &mut self.log {
             None => true,
             Some(log) => log.completed(request),
@@ -139,6 +160,12 @@ impl Observer for Watch {
         self.timeline
             .as_ref()
             .map_or(Ns::MAX, Timeline::counters_due)
+    }
+
+    fn spans(&mut self, spans: &[Span]) {
+        if let Some(trace) = &mut self.trace {
+            trace.spans(spans);
+        }
     }
 
     fn counters(&mut self, until: Ns, counters: &Counters) {

@@ -41,6 +41,7 @@ mod refresh;
 mod retry;
 mod scenario;
 mod sequence;
+mod slow_reads;
 mod smoke;
 mod step_price;
 mod traces;

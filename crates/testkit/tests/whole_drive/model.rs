@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
+use crate::slow_reads::All;
 use firstread_core::params::{Axis, Need, ParamKind, Role, Scheme, Values};
 use firstread_core::{CellMode, HostOp, Ns, Stream, SuperblockId};
 use firstread_drive::profile::DriveProfile;
@@ -366,6 +367,8 @@ struct Met {
     cuts_of_conversions: u64,
     /// Schemes that ran, as `axis=name`.
     schemes: BTreeSet<String>,
+    /// Whether what the parts of drives do is recorded and checked.
+    records: bool,
     /// Cuts of recoveries, by pair of schemes that move data.
     pairs: BTreeMap<(String, String), u64>,
 }
@@ -565,7 +568,16 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         let mut host = Host::trace("model", records.clone(), depth, None);
         host.foretell_by(records);
         cut.into_iter().for_each(|cut| host.cut_power_at(cut));
-        let ran = host.run(&mut drive, &mut |_| {});
+        let ran = match met.records {
+            false => host.run(&mut drive, &mut |_| {}),
+            true => {
+                let mut all = All::default();
+                drive.record();
+                let ran = host.run_watched(&mut drive, &mut |_| {}, &mut all);
+                all.check(&format!("seed {seed}, round {round}"));
+                ran
+            }
+        };
         let stats = ran.unwrap_or_else(|e| fail(&e));
         met.requests += stats.requests;
         met.write_protected += stats.counters.writes_refused;
@@ -670,6 +682,20 @@ fn model_swarm_of_drives_keeps_every_version() {
         met.refreshed,
         met.superblocks_refreshed,
     ]);
+}
+
+/// With any schemes, and where power is cut: no plane, channel or decoder does two things at a time, and the parts of each read
+/// add up to its latency.
+#[test]
+fn model_swarm_of_drives_does_one_thing_at_a_time() {
+    let mut met = Met {
+        records: true,
+        ..Met::default()
+    };
+    for seed in seeds(24) {
+        run(&swarm(seed), seed, 3, 120, &mut met);
+    }
+    met.check(&[met.requests, met.moved, met.cuts, met.suspends, met.retried]);
 }
 
 /// Power cut at random events: what was acknowledged reads back, what was not is old or new. That cuts
