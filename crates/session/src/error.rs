@@ -20,6 +20,7 @@ use crate::files::FileError;
 use crate::life::error::LifeError;
 use crate::mqsim::MqsimError;
 use crate::names::Unknown;
+use crate::planned::error::PlanError;
 use crate::retry_table::RetryTableError;
 use crate::study::StudyError;
 use crate::worn::WornError;
@@ -118,6 +119,9 @@ pub enum Error {
     /// A study that is wrong.
     #[error(transparent)]
     Study(#[from] StudyError),
+    /// A point that cannot be written down, or one that cannot be run here.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// A run that cannot go on.
     #[error("{workload}: {error}")]
     Run {

@@ -105,6 +105,24 @@ pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
+/// Names of what is in the folder at `path`, in their order; none where there is no folder.
+///
+/// # Errors
+/// [`FileError`] where it cannot be read.
+pub(crate) fn names(path: &Path) -> Result<Vec<String>, FileError> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(FileError::of(path))?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(FileError::of(path))?.file_name();
+        names.push(name.to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// Whether anything is at `path`.
 pub(crate) fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
@@ -366,6 +384,22 @@ impl RowFile {
             synced => synced.map_err(FileError::named(self.name)),
         }
     }
+}
+
+/// Writes `content` to `path`, in a folder that is made where it is not there. Nothing is waited for: of thousands of files
+/// that can be made anew.
+///
+/// # Errors
+/// [`FileError`] where it cannot be written.
+pub(crate) fn write_unsynced(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let write = || match fs::write(path, content) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+            fs::write(path, content)
+        }
+        written => written,
+    };
+    write().map_err(FileError::of(path))
 }
 
 /// Writes `content` to `path`, and waits until it is on the disk.

@@ -35,6 +35,7 @@
 mod choice;
 pub mod conditions;
 mod content;
+mod drive_profile;
 mod error;
 pub mod files;
 mod finished;
@@ -47,6 +48,7 @@ mod names;
 pub mod page_speed;
 
 mod parallel;
+pub mod planned;
 mod program;
 pub mod results;
 mod retries;
@@ -61,6 +63,7 @@ mod worn;
 
 pub use choice::{Choice, ChoiceError, Choices};
 pub use conditions::{Condition, ConditionError, Range};
+pub use drive_profile::{Profile, Profiles, is_path, library, profile, profile_text};
 pub use error::{Error, Given, NotATrace, StoreError, TraceArg};
 pub use files::FileError;
 pub use finished::{Finished, FinishedLife};
@@ -69,10 +72,7 @@ pub use interrupt::Interrupt;
 pub use matrix::{Alone, Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
-pub use setup::{
-    BeyondRating, BurnInSetup, DEFAULT_DRIVE, OtherCells, Setup, Simulation, is_path, library,
-    profile, profile_text,
-};
+pub use setup::{BeyondRating, BurnInSetup, DEFAULT_DRIVE, OtherCells, Setup, Simulation};
 pub use simulate::{Outcome, Part, Prepared, Progress, Wall, simulate_on};
 pub use store::{How, Kept, Store, inputs};
 pub use sweep::{Sweep, Varied};

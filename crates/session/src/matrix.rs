@@ -79,7 +79,7 @@ impl Point {
     }
 
     /// All that its result depends on, where `program` runs.
-    fn inputs(&self, program: &str) -> Result<Value, Error> {
+    pub(crate) fn inputs(&self, program: &str) -> Result<Value, Error> {
         match &self.life {
             None => inputs_by(program, &self.setup),
             Some(terms) => inputs_of_life(program, &self.setup, terms),
@@ -371,7 +371,7 @@ impl Matrix<'_> {
     }
 
     /// The points of each simulation, in the order of their first point: those with the same inputs share one.
-    fn runs(&self) -> Result<Vec<Vec<usize>>, Error> {
+    pub(crate) fn runs(&self) -> Result<Vec<Vec<usize>>, Error> {
         let mut runs: Vec<Vec<usize>> = Vec::new();
         let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
         for (i, point) in self.points.iter().enumerate() {

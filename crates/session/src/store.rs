@@ -38,6 +38,7 @@ const MOST_RESULT_MIB: u64 = 1024;
 pub struct Store {
     folder: Option<PathBuf>,
     kind: &'static str,
+    name: String,
     with_results: bool,
     /// Text of the file that says what the folder is for, where that is not written yet.
     mark: Option<String>,
@@ -150,7 +151,7 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
         "burn_in": burn_in,
         "config": results::config(setup),
         "state": format!("{state:?}"),
-        "profile": files::checksum(format!("{profile:?}").as_bytes()),
+        "profile": profile.checksum(),
     });
     // Results without them are found as before.
     let Watched {
@@ -277,7 +278,7 @@ impl Store {
         for below in ["points", "wall"] {
             files::check_folder(&folder.join(below))?;
         }
-        let mut store = Store::in_memory(kind);
+        let mut store = Store::in_memory(kind, name);
         if files::is_file(&mark) {
             let text = files::read_text(&mark)?;
             let whose: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -303,11 +304,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Results of this run alone, of the `kind`: nothing is written.
-    pub fn in_memory(kind: &'static str) -> Store {
+    /// Results of this run alone, of the `kind` called `name`: nothing is written.
+    pub fn in_memory(kind: &'static str, name: &str) -> Store {
         Store {
             folder: None,
             kind,
+            name: name.to_owned(),
             with_results: false,
             mark: None,
             front_end: Value::Null,
@@ -325,9 +327,29 @@ impl Store {
     }
 
     /// All that a result is found by here, which depends on `inputs`.
-    pub(crate) fn found_by(&self, mut inputs: Value) -> Value {
-        inputs["front_end"] = self.front_end.clone();
+    pub(crate) fn found_by(&self, inputs: Value) -> Value {
+        Store::found_with(inputs, &self.front_end)
+    }
+
+    /// The same, where `front_end` is what the front end decides.
+    pub(crate) fn found_with(mut inputs: Value, front_end: &Value) -> Value {
+        inputs["front_end"] = front_end.clone();
         inputs
+    }
+
+    /// What it has results of.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The name of that, say of a study.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the front end decides of the files of a result.
+    pub(crate) fn front_end(&self) -> &Value {
+        &self.front_end
     }
 
     /// The same, with the whole result of each simulation in memory ([`Kept::result`]).

@@ -21,7 +21,7 @@ pub fn store(
 ) -> Result<Store> {
     let store = match out {
         Some(folder) => Store::open(folder, kind, name)?.by_front_end(decides(Has::default())),
-        None => Store::in_memory(kind),
+        None => Store::in_memory(kind, name),
     };
     Ok(match (form, out) {
         (Form::Human, None) => store,
@@ -35,7 +35,7 @@ pub fn store(
 pub fn store_of_one(out: Option<&Path>, kind: &'static str, has: Has) -> Result<Store> {
     let store = match out {
         Some(folder) => Store::open_for_one(folder, kind, "")?,
-        None => Store::in_memory(kind),
+        None => Store::in_memory(kind, ""),
     };
     Ok(store.by_front_end(decides(has)))
 }
