@@ -33,6 +33,7 @@
 #![allow(missing_docs)]
 
 mod choice;
+mod claim;
 pub mod conditions;
 mod content;
 mod drive_profile;
@@ -43,6 +44,7 @@ mod input;
 mod interrupt;
 pub mod life;
 mod matrix;
+mod merge;
 pub mod mqsim;
 mod names;
 pub mod page_speed;
@@ -62,14 +64,16 @@ pub mod watched;
 mod worn;
 
 pub use choice::{Choice, ChoiceError, Choices};
+pub use claim::Holder;
 pub use conditions::{Condition, ConditionError, Range};
 pub use drive_profile::{Profile, Profiles, is_path, library, profile, profile_text};
-pub use error::{Error, Given, NotATrace, StoreError, TraceArg};
+pub use error::{Error, Given, MergeError, NotATrace, StoreError, TraceArg};
 pub use files::FileError;
 pub use finished::{Finished, FinishedLife};
 pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
 pub use interrupt::Interrupt;
 pub use matrix::{Alone, Matrix, Point, Results, Watch, crossed};
+pub use merge::{Merged, merge};
 pub use names::Unknown;
 pub use retries::Retries;
 pub use setup::{BeyondRating, BurnInSetup, DEFAULT_DRIVE, OtherCells, Setup, Simulation};

@@ -30,9 +30,12 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::claim::{Claiming, Holder};
 use crate::error::Error;
 use crate::files::{self, Page};
 use crate::finished::{Finished, FinishedLife};
@@ -46,6 +49,9 @@ use crate::store::{How, Kept, Made, Search, Store, THIS_RUN, burnt_in, inputs_by
 
 /// Length up to which a label is a name. Most systems take names of 255 bytes, and a temporary one has more at its end.
 const LONGEST_NAME: usize = 160;
+
+/// Time between two looks at points that other processes are making.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// A simulation or a life among many.
 #[derive(Clone, Debug)]
@@ -169,6 +175,11 @@ pub trait Watch: Sync {
     fn done(&self, point: &Point, ended: &str) {
         let _ = (point, ended);
     }
+
+    /// Nothing is left but `points` that other processes are making, the first of them this one. They are waited for.
+    fn waits(&self, points: usize, first: &Holder) {
+        let _ = (points, first);
+    }
 }
 
 impl Watch for () {
@@ -252,7 +263,7 @@ impl Matrix<'_> {
         pages: impl Fn(&Point, &Finished) -> Vec<Page> + Sync,
     ) -> Result<Results, Error> {
         let runs = self.runs()?;
-        let groups = sharing(runs.iter().map(|run| &self.points[run[0]]))?;
+        let mut groups = sharing(runs.iter().map(|run| &self.points[run[0]]))?;
         let made = |point: &Point, finished: &Finished| {
             let pages = match store.is_written() {
                 true => pages(point, finished),
@@ -260,17 +271,39 @@ impl Matrix<'_> {
             };
             (values(&point.setup, finished), pages)
         };
-        let of_groups = parallel::each(&groups, self.threads, |group| {
-            let mut shared = Shared::new(group.len());
-            let kept = |&i: &usize| {
-                let kept = self.kept_or_run(store, &runs[i], &made, &mut shared)?;
-                Ok((i, kept))
+        let mut kept: Vec<Option<Kept>> = runs.iter().map(|_| None).collect();
+        let mut held: Vec<(usize, Holder)> = Vec::new();
+        // Points that other processes are making are looked at again after all others, alone.
+        while !groups.is_empty() {
+            let of_groups = parallel::each(&groups, self.threads, |group| {
+                let mut shared = Shared::new(group.len());
+                let one = |&i: &usize| {
+                    let came = self.kept_or_run(store, &runs[i], &made, &mut shared)?;
+                    Ok((i, came))
+                };
+                group.iter().map(one).collect::<Result<Vec<_>, Error>>()
+            })?;
+            let waited = held.len();
+            held.clear();
+            for (i, came) in of_groups.into_iter().flatten() {
+                match came {
+                    Came::Kept(of) => kept[i] = Some(*of),
+                    Came::Interrupted => {}
+                    Came::Held(by) => held.push((i, by)),
+                }
+            }
+            held.sort_by_key(|(i, _)| *i);
+            groups = match store.waits() {
+                true => held.iter().map(|(i, _)| vec![*i]).collect(),
+                false => Vec::new(),
             };
-            group.iter().map(kept).collect::<Result<Vec<_>, Error>>()
-        })?;
-        let mut kept: Vec<(usize, Option<Kept>)> = of_groups.into_iter().flatten().collect();
-        kept.sort_by_key(|(i, _)| *i);
-        let kept: Vec<Option<Kept>> = kept.into_iter().map(|(_, kept)| kept).collect();
+            if let (Some((_, by)), true) = (held.first(), store.waits()) {
+                if held.len() != waited {
+                    self.watch.waits(held.len(), by);
+                }
+                thread::sleep(BETWEEN_LOOKS);
+            }
+        }
         let were_there = kept.iter().flatten().filter(|kept| kept.how == How::Found);
         let mut of_point = vec![0; self.points.len()];
         for (i, run) in runs.iter().enumerate() {
@@ -280,6 +313,7 @@ impl Matrix<'_> {
             were_there: were_there.count(),
             kept,
             of_point,
+            held,
         })
     }
 
@@ -291,33 +325,60 @@ impl Matrix<'_> {
         Ok(self.runs()?.len())
     }
 
-    /// The result of the points `run`, which share a simulation: as `store` has it, or run now. None where that was
-    /// interrupted. `made` has the values and the files of what came of it.
+    /// The result of the points `run`, which share a simulation: as `store` has it, or run now, unless another process is
+    /// making it. `made` has the values and the files of what came of it.
     fn kept_or_run(
         &self,
         store: &Store,
         run: &[usize],
         made: &(impl Fn(&Point, &Finished) -> (Map<String, Value>, Vec<Page>) + Sync),
         shared: &mut Shared,
-    ) -> Result<Option<Kept>, Error> {
+    ) -> Result<Came, Error> {
         let point = &self.points[run[0]];
         let inputs = point.found_by(store)?;
-        let mut how = How::Run;
-        for same in run.iter().map(|&i| &self.points[i]) {
-            match store.search(&same.name, &inputs)? {
-                Search::Found(kept) => {
-                    shared.left_out();
-                    self.watch.done(point, &kept.ended);
-                    return Ok(Some(*kept));
+        let look = || {
+            let mut how = How::Run;
+            for same in run.iter().map(|&i| &self.points[i]) {
+                match store.search(&same.name, &inputs)? {
+                    Search::Found(kept) => return Ok(Err(kept)),
+                    Search::Nothing => {}
+                    Search::Not(why) => how = How::RunAnew(why),
                 }
-                Search::Nothing => {}
-                Search::Not(why) => how = How::RunAnew(why),
             }
-        }
+            Ok::<_, Error>(Ok(how))
+        };
+        let look_and_claim = || {
+            if let Err(kept) = look()? {
+                return Ok(Err(Came::Kept(kept)));
+            }
+            if point.setup.interrupt.is_asked() {
+                return Ok(Err(Came::Interrupted));
+            }
+            let claim = match store.claim(&point.name)? {
+                Some(Claiming::Held(by)) => return Ok(Err(Came::Held(by))),
+                Some(Claiming::Got(claim)) => Some(claim),
+                None => None,
+            };
+            // Whoever had the claim until now may have made it.
+            Ok::<_, Error>(match look()? {
+                Err(kept) => Err(Came::Kept(kept)),
+                Ok(how) => Ok((how, claim)),
+            })
+        };
+        let (how, claim) = match look_and_claim()? {
+            Ok(own) => own,
+            Err(came) => {
+                shared.left_out();
+                if let Came::Kept(kept) = &came {
+                    self.watch.done(point, &kept.ended);
+                }
+                return Ok(came);
+            }
+        };
         let finished = self.run(point, shared);
         let finished = finished.map_err(|error| error.of(&point.label))?;
         let Some(finished) = finished else {
-            return Ok(None);
+            return Ok(Came::Interrupted);
         };
         let (values, pages) = made(point, &finished);
         let made = Made {
@@ -327,8 +388,10 @@ impl Matrix<'_> {
             pages,
         };
         let kept = store.keep(&point.name, &inputs, made, how)?;
+        // Only now, when others find it.
+        drop(claim);
         self.watch.done(point, &kept.ended);
-        Ok(Some(kept))
+        Ok(Came::Kept(kept.into()))
     }
 
     /// Runs `point`, or lives it. None where that is interrupted.
@@ -385,6 +448,14 @@ impl Matrix<'_> {
         }
         Ok(runs)
     }
+}
+
+/// What a simulation came to in this process.
+enum Came {
+    Kept(Box<Kept>),
+    Interrupted,
+    /// Another process is making it.
+    Held(Holder),
 }
 
 /// The drive that points share, once it is burnt in.
@@ -461,6 +532,8 @@ pub struct Results {
     of_point: Vec<usize>,
     /// Number of simulations whose results were in the store already.
     pub were_there: usize,
+    /// Simulations that other processes are making, where those are not waited for.
+    held: Vec<(usize, Holder)>,
 }
 
 impl Results {
@@ -474,6 +547,13 @@ impl Results {
         let first = |run: usize| self.of_point.iter().position(|of| *of == run);
         let kept = self.kept.iter().enumerate();
         kept.filter_map(move |(run, kept)| Some((first(run)?, kept.as_ref()?)))
+    }
+
+    /// Simulations that other processes are making: the index of the first point of each, and who makes it.
+    pub fn held(&self) -> impl Iterator<Item = (usize, &Holder)> {
+        let first = |run: usize| self.of_point.iter().position(|of| *of == run);
+        let held = self.held.iter();
+        held.filter_map(move |(run, by)| Some((first(*run)?, by)))
     }
 
     /// Simulations that have a result.

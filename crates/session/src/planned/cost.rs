@@ -1,7 +1,5 @@
 //! What a point is expected to cost, in requests.
 
-use firstread_drive::Precondition;
-
 use crate::life::{STAGES, Terms, Until};
 use crate::matrix::Point;
 use crate::setup::Setup;
@@ -34,15 +32,8 @@ fn slots(setup: &Setup) -> f64 {
 }
 
 fn of_life(setup: &Setup, terms: &Terms) -> f64 {
-    // Requests of the probes at all stages.
-    let by_job = terms.probe_job.as_ref().map_or(0.0, |job| {
-        let filled = match job.precondition {
-            Precondition::None => 0.0,
-            _ => 1.0,
-        };
-        job.requests as f64 + filled
-    });
-    let probes = STAGES.len() as f64 * (terms.probe_requests as f64 + by_job);
+    let by_job = terms.probe_job.as_ref().map_or(0, |job| job.requests);
+    let probes = STAGES.len() as f64 * (terms.probe_requests as f64 + by_job as f64);
     let drive_writes = match terms.until {
         Until::Bytes(bytes) => bytes / setup.profile.capacity_bytes as f64,
         Until::Years(years) => years * DAYS_A_YEAR * terms.drive_writes_a_day,

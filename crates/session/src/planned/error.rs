@@ -11,6 +11,9 @@ pub enum PlanError {
     /// The folder has something that is of no plan.
     #[error("{folder}: has `{name}`, which is of no plan; choose another folder", folder = folder.display())]
     Taken { folder: PathBuf, name: String },
+    /// A folder has no plan.
+    #[error("{folder}: is no plan: {1}", folder = .0.display())]
+    NoPlan(PathBuf, String),
     /// A file is no point.
     #[error("is no point of a plan: {0}")]
     NoPoint(String),

@@ -121,6 +121,25 @@ pub fn write(
     })
 }
 
+/// The files of the points of the plan in `folder`, in the order of its list.
+///
+/// # Errors
+/// [`PlanError`] where it has no plan.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let path = folder.join(INDEX);
+    let no_plan = |why: String| Error::from(PlanError::NoPlan(folder.to_owned(), why));
+    if !files::is_file(&path) {
+        return Err(no_plan(format!("it has no {INDEX}")));
+    }
+    let index: Value = serde_json::from_str(&files::read_text(&path)?)
+        .map_err(|error| no_plan(format!("{INDEX}: {error}")))?;
+    let points = index["points"].as_array();
+    let points = points.ok_or_else(|| no_plan(format!("{INDEX} has no `points`")))?;
+    let file = |row: &Value| row["file"].as_str().map(|file| folder.join(file));
+    let files: Option<Vec<PathBuf>> = points.iter().map(file).collect();
+    files.ok_or_else(|| no_plan(format!("{INDEX} has a point without `file`")))
+}
+
 /// The key of the point whose result is found by `inputs`.
 fn key(inputs: &Value) -> String {
     files::checksum(inputs.to_string().as_bytes())
