@@ -106,7 +106,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         burn_in: args.burn_in.setup()?,
         watched: Watched {
             interval: args.timeline.interval(&args.output)?,
-            fio_logs: args.output.out.is_some() && sweep.varied.is_empty(),
+            fio_logs: args.output.is_kept() && sweep.varied.is_empty(),
             log: args.log.spec(seeds.len() == 1 && sweep.varied.is_empty())?,
         },
         ..args.drive.simulation(&input, &args.schemes, &args.input)?
