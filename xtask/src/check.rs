@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::commands::{command, measure, output, run, target, works};
 use crate::skips::{self, skip};
-use crate::{book, fio_tools, walls};
+use crate::{book, fio_tools, many_machines, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -44,6 +44,7 @@ const LONG: &[Step] = &[
     ("ecc-tables", || measure("ecc-tables", &["--check"])),
     ("fio-examples", fio_jobs),
     ("fio-tools", fio_tools::run),
+    ("many-machines", many_machines::run),
     ("package", package),
     ("miri", miri),
     ("ignored tests", || with_new_seeds(&["--include-ignored"])),
