@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::commands::{command, measure, output, run, target, works};
 use crate::skips::{self, skip};
-use crate::{book, fio_tools, trace_events, walls};
+use crate::{book, fio_tools, many_machines, trace_events, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -45,6 +45,7 @@ const LONG: &[Step] = &[
     ("fio-examples", fio_jobs),
     ("fio-tools", fio_tools::run),
     ("trace-events", trace_events::run),
+    ("many-machines", many_machines::run),
     ("package", package),
     ("miri", miri),
     ("ignored tests", || with_new_seeds(&["--include-ignored"])),

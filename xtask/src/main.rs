@@ -10,6 +10,7 @@ mod check;
 mod commands;
 mod fio_logs;
 mod fio_tools;
+mod many_machines;
 mod mutants;
 mod release;
 mod skips;

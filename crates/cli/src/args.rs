@@ -517,6 +517,20 @@ pub struct OutputArgs {
     /// seeds, limits and this program. What differs or is damaged is run anew, and that is said.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+/// Whether runs are written down and not made.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct PlanArgs {
+    /// Run nothing: write what would be run there, a file a point, for other processes and machines
+    ///
+    /// `firstread point` runs points; the same command with --out and without --plan prints what they came to. With
+    /// --out, points that have a result there are left out (docs/many-machines.md).
+    #[arg(long = "plan", value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }
 
 /// What is printed, and the folder where it is kept.
@@ -524,6 +538,8 @@ pub struct OutputArgs {
 pub struct Output<'a> {
     pub form: Form,
     pub out: Option<&'a Path>,
+    /// Where points are written down and not run.
+    pub plan: Option<&'a Path>,
 }
 
 impl OutputArgs {
@@ -531,7 +547,13 @@ impl OutputArgs {
         Output {
             form: self.form.form(),
             out: self.out.as_deref(),
+            plan: self.plan.folder.as_deref(),
         }
+    }
+
+    /// Whether results go to a folder, by this command or by whoever runs what it plans.
+    pub fn is_kept(&self) -> bool {
+        self.out.is_some() || self.plan.folder.is_some()
     }
 }
 

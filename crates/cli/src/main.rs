@@ -1,6 +1,6 @@
 //! The `firstread` command: an open software SSD for high-density NAND.
 //!
-//! - `run`, `compare`, `study`, `life`, `cells`, `list`, `show`: one file or folder a sub-command.
+//! - `run`, `compare`, `study`, `life`, `point`, `cells`, `list`, `show`: one file or folder a sub-command.
 //! - [`args`]: options that they share. [`timeline`]: a run over time. [`log`]: its requests, one by one.
 //! - [`runs`]: runs and lives are planned, made, printed and kept there. [`output`]: what they are turned into. `figure`: pictures.
 //! - [`progress`]: bars on a terminal. [`streams`]: what goes to the standard output and error. [`messages`]: errors.
@@ -20,6 +20,7 @@ mod matrix;
 mod messages;
 mod output;
 mod page;
+mod point;
 mod progress;
 mod run;
 mod runs;
@@ -43,6 +44,7 @@ Start here:
   firstread run randread-4k-qd1           one workload, one drive
   firstread study ct-qlc --quick --out d  a paper's evaluation repeated, claim by claim
   firstread life job.fio --wear-rate 10   how long a drive lives under a load
+  firstread run job.fio --drives 200 --plan d     a file a drive, for as many machines as there are
   firstread cells ct-qlc-176l             what a chip's cells are like as they age
   firstread list schemes                  what can be switched
   firstread show dc-qlc-15t               every number of a drive or scheme, with its source
@@ -64,6 +66,8 @@ enum Command {
     Compare(compare::CompareArgs),
     Study(study::StudyArgs),
     Life(life::LifeArgs),
+    Point(point::PointArgs),
+    Merge(point::MergeArgs),
     Cells(cells::CellsArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
@@ -109,6 +113,8 @@ fn main() -> ExitCode {
         }
         Command::Study(args) => study::study(args),
         Command::Life(args) => life::life(args),
+        Command::Point(args) => point::point(args),
+        Command::Merge(args) => point::merge(args),
         Command::Cells(args) => cells::cells(args),
         Command::List(args) => list::list(args),
         Command::Show(args) => show::show(args),
@@ -121,6 +127,16 @@ fn main() -> ExitCode {
     if let Some(not) = error.downcast_ref::<accept::NotAccepted>() {
         streams::tell(&not.to_string());
         return ExitCode::from(3);
+    }
+    if let Some(ends) = error.downcast_ref::<point::EndsOfLife>() {
+        for line in ends.to_string().lines() {
+            streams::tell(&format!("end of life: {line}"));
+        }
+        return ExitCode::from(4);
+    }
+    if let Some(held) = error.downcast_ref::<point::Held>() {
+        streams::tell(&held.to_string());
+        return ExitCode::from(5);
     }
     if let Some(interrupted) = error.downcast_ref::<args::Interrupted>() {
         streams::tell(&interrupted.to_string());

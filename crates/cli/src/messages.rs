@@ -32,6 +32,7 @@ pub fn is_usage(error: &anyhow::Error) -> bool {
                     | Error::ToldTwice(..)
             )
         )
+        || matches!(of_session, Some(Error::Plan(error)) if error.is_of_input())
 }
 
 fn of_session(error: &Error) -> String {

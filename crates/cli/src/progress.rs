@@ -6,11 +6,11 @@ use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
 use firstread_session::life::{LifeProgress, STAGES};
-use firstread_session::{Point, Progress, Watch};
+use firstread_session::{Holder, Point, Progress, Watch};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::output::format::{bytes, count, si};
-use crate::streams::tell;
+use crate::streams::{notice, tell};
 
 /// The bars of a command.
 #[derive(Debug, Default)]
@@ -194,6 +194,14 @@ impl Watch for Simulations {
     fn done(&self, point: &Point, ended: &str) {
         (self.ended)(point, ended);
         self.all.inc(1);
+    }
+
+    fn waits(&self, points: usize, first: &Holder) {
+        let Holder { host, process } = first;
+        let points = count(points as u64);
+        notice(&format!(
+            "{points} left, which other processes are making, the first of them process {process} on {host}: waiting for them"
+        ));
     }
 }
 

@@ -112,7 +112,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         burn_in: args.burn_in.setup()?,
         watched: Watched {
             interval: args.timeline.interval(&args.output)?,
-            fio_logs: args.output.out.is_some() && sweep.varied.is_empty(),
+            fio_logs: args.output.is_kept() && sweep.varied.is_empty(),
             log: args.log.spec(is_one)?,
             trace: args.trace_events.spec(is_one)?,
         },

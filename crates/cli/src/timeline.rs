@@ -49,7 +49,7 @@ impl TimelineArgs {
     /// [`Usage`] where they would be told nowhere.
     pub fn interval(self, output: &OutputArgs) -> Result<Option<Ns>, Usage> {
         match self.interval {
-            Some(_) if output.out.is_none() && output.form.form() == Form::Human => Err(Usage(
+            Some(_) if !output.is_kept() && output.form.form() == Form::Human => Err(Usage(
                 "--interval needs --out DIR, which keeps timeline.csv and its picture, or --json"
                     .into(),
             )),

@@ -7,56 +7,14 @@
 
 mod command;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
-use command::{Folder, Ran};
+use command::{Folder, Ran, wait_until};
 use firstread_session::results::COMMIT;
-
-/// What these tests ask of a folder besides.
-impl Folder {
-    /// All files below a folder but those of run times, by name.
-    fn all(&self, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
-        let top = self.0.join(name);
-        let (mut files, mut folders) = (BTreeMap::new(), vec![top.clone()]);
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                let below = path.strip_prefix(&top).unwrap().to_owned();
-                match path.is_dir() {
-                    true if below == Path::new("wall") => {}
-                    true => folders.push(path),
-                    false => drop(files.insert(below, fs::read(&path).unwrap_or_default())),
-                }
-            }
-        }
-        files
-    }
-
-    /// The files of two folders are the same, byte for byte.
-    fn same(&self, one: &str, other: &str) {
-        let (a, b) = (self.all(one), self.all(other));
-        assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-        for (name, bytes) in &a {
-            assert!(*bytes == b[name], "{} differs", name.display());
-        }
-    }
-}
-
-/// Waits until `is_due`, for two minutes at most.
-fn wait_until(is_due: impl Fn() -> bool) {
-    for _ in 0..6_000 {
-        if is_due() {
-            return;
-        }
-        sleep(Duration::from_millis(20));
-    }
-    panic!("what was waited for has not come in two minutes");
-}
 
 /// Reads all over a small drive.
 fn trace(op: char) -> String {

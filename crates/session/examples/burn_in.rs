@@ -25,7 +25,7 @@ fn main() -> Result<(), Error> {
         .setup()?;
         // A scheme is part of the firmware: the clone activates one with the other schemes, by a reset.
         let mut drive = burnt_in.drive.clone();
-        drive.activate(drive.now(), setup.profile.clone())?;
+        drive.activate(drive.now(), (*setup.profile).clone())?;
         let outcome = simulate_on(&mut drive, &setup, &mut |_| {})?;
         println!(
             "{scheme}: P99.9 of reads {} ns",

@@ -20,6 +20,7 @@ use crate::files::FileError;
 use crate::life::error::LifeError;
 use crate::mqsim::MqsimError;
 use crate::names::Unknown;
+use crate::planned::error::PlanError;
 use crate::retry_table::RetryTableError;
 use crate::study::StudyError;
 use crate::worn::WornError;
@@ -118,6 +119,12 @@ pub enum Error {
     /// A study that is wrong.
     #[error(transparent)]
     Study(#[from] StudyError),
+    /// A point that cannot be written down, or one that cannot be run here.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Folders of results that cannot be joined.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// A run that cannot go on.
     #[error("{workload}: {error}")]
     Run {
@@ -304,6 +311,36 @@ pub enum StoreError {
     /// The program that runs cannot be read, so results of it cannot be told from those of another one.
     #[error("results cannot be kept: {0}")]
     Program(FileError),
+}
+
+/// Why folders of results cannot be joined.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    /// A folder has no results.
+    #[error("{folder}: has no results (no store.json)", folder = .0.display())]
+    NoResults(PathBuf),
+    /// Two folders have results of different commands.
+    #[error("{one} and {other} have results of different commands (store.json)", one = one.display(), other = other.display())]
+    OtherCommand { one: PathBuf, other: PathBuf },
+    /// Two results were made by different programs.
+    #[error(
+        "{one} and {other} were made by different {what} (`{by_one}` and `{by_other}`), whose results may differ",
+        one = one.display(), other = other.display()
+    )]
+    OtherProgram {
+        /// What differs: versions, programs.
+        what: &'static str,
+        one: PathBuf,
+        by_one: String,
+        other: PathBuf,
+        by_other: String,
+    },
+    /// Two folders have different results of one point.
+    #[error("{one} and {other} are of one point and differ", one = one.display(), other = other.display())]
+    Differ { one: PathBuf, other: PathBuf },
+    /// A result is not as it was written.
+    #[error("{path}: is damaged: {why}; delete it, and its point is made anew", path = path.display())]
+    Damaged { path: PathBuf, why: String },
 }
 
 /// Why the run time and memory of a result are not known.

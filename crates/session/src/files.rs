@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
-use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use firstread_workload::Checksum;
 use thiserror::Error;
@@ -105,6 +106,24 @@ pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
+/// Names of what is in the folder at `path`, in their order; none where there is no folder.
+///
+/// # Errors
+/// [`FileError`] where it cannot be read.
+pub(crate) fn names(path: &Path) -> Result<Vec<String>, FileError> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(FileError::of(path))?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(FileError::of(path))?.file_name();
+        names.push(name.to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// Whether anything is at `path`.
 pub(crate) fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
@@ -182,26 +201,63 @@ pub(crate) fn checksum_of_program() -> io::Result<String> {
     checksum_of(running.or_else(|_| File::open(std::env::current_exe()?))?)
 }
 
-/// What stands in the name of a file that is being written between the name that it is for and the number of the process.
+/// A machine among those that share a folder.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Its name, for messages.
+    pub name: String,
+    /// What tells it from others: processes with the same number are the same process only where this is the same.
+    pub tag: String,
+}
+
+/// This machine.
+pub(crate) fn host() -> &'static Host {
+    static HOST: OnceLock<Host> = OnceLock::new();
+    HOST.get_or_init(|| {
+        #[cfg(unix)]
+        let name = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
+        #[cfg(not(unix))]
+        let name = std::env::var_os("COMPUTERNAME")
+            .map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        // Containers of one machine may have one name, and count their processes by themselves.
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let processes = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        let tag = checksum(format!("{name} {boot} {}", processes.display()).as_bytes());
+        Host {
+            name,
+            tag: tag[..12].to_owned(),
+        }
+    })
+}
+
+/// What stands in the name of a file that is being written between the name that it is for and its process: the machine, and
+/// the number of the process there.
 const PARTIAL: &str = ".partial-";
 /// Age from which a file that is being written is taken as left behind, whichever process has its number by now.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
 
 /// Removes what ended processes have left in `folder`: files that they were writing ([`write`]) under the names for which
-/// `is_own`. Such a file is left behind where no process has the number in its name, or where it is older than a day. What
-/// cannot be removed stays.
+/// `is_own`. Such a file is left behind where no process has the number in its name, or where it is older than a day. Of
+/// processes of other machines the age alone is known. Without a machine it is of this one. What cannot be removed stays.
 pub(crate) fn sweep(folder: &Path, is_own: impl Fn(&str) -> bool) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let parts = name.rsplit_once(PARTIAL);
-        let parts = parts.and_then(|(whole, id)| Some((whole, id.parse().ok()?)));
-        let Some((_, process)) = parts.filter(|(whole, _)| is_own(whole)) else {
+        let parts = parts.and_then(|(whole, id)| {
+            let (machine, process) = id.split_once('-').unwrap_or((&host().tag, id));
+            Some((whole, machine, process.parse().ok()?))
+        });
+        let Some((_, machine, process)) = parts.filter(|(whole, ..)| is_own(whole)) else {
             continue;
         };
+        let is_living = machine != host().tag || lives(process);
         let written = fs::symlink_metadata(&path).and_then(|file| file.modified());
         let age = written.map(|written| written.elapsed().unwrap_or_default());
-        if !lives(process) || age.is_ok_and(|age| age > LEFT_BEHIND) {
+        if !is_living || age.is_ok_and(|age| age > LEFT_BEHIND) {
             // Another process may have removed it.
             let _ = fs::remove_file(&path);
         }
@@ -209,20 +265,30 @@ pub(crate) fn sweep(folder: &Path, is_own: impl Fn(&str) -> bool) {
 }
 
 /// Whether a process with this number lives on this machine; true where the system does not tell.
-fn lives(process: u32) -> bool {
+pub(crate) fn lives(process: u32) -> bool {
     #[cfg(unix)]
     {
         use rustix::io::Errno;
         use rustix::process::{Pid, test_kill_process};
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-        // A process of another user is there and may not be asked.
-        pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+        // A process of another user is there and may not be asked. One that has ended may be listed until its parent asks for
+        // its end, which a parent that was killed itself never does.
+        pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH)) && !has_ended(process)
     }
     #[cfg(not(unix))]
     {
         let _ = process;
         true
     }
+}
+
+/// Whether a process that is listed has ended; false where the system does not tell.
+#[cfg(unix)]
+fn has_ended(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Its name stands in brackets, and its state behind that.
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_some_and(|state| state.starts_with(['Z', 'X']))
 }
 
 /// A file to be written: path below the output folder, and content.
@@ -270,7 +336,7 @@ fn write_partial(
             return Err(FileError::of(&path)(error));
         }
         let mut partial = path.clone().into_os_string();
-        partial.push(format!("{PARTIAL}{}", std::process::id()));
+        partial.push(format!("{PARTIAL}{}-{}", host().tag, std::process::id()));
         let partial = PathBuf::from(partial);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).map_err(FileError::of(parent))?;
@@ -391,7 +457,7 @@ impl WholeFile {
         let is_other = path.exists() && !path.is_file();
         let partial = (!is_other).then(|| {
             let mut partial = path.as_os_str().to_owned();
-            partial.push(format!("{PARTIAL}{}", std::process::id()));
+            partial.push(format!("{PARTIAL}{}-{}", host().tag, std::process::id()));
             PathBuf::from(partial)
         });
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
@@ -448,6 +514,131 @@ impl Drop for WholeFile {
             let _ = fs::remove_file(partial);
         }
     }
+}
+
+/// Writes `content` to a new file at `path`, in a folder that is made where it is not there. False where there is a file
+/// already.
+///
+/// # Errors
+/// [`FileError`] where it cannot be written; it is not there then.
+pub(crate) fn create_new(path: &Path, content: &[u8]) -> Result<bool, FileError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    // Others may remove the folder while it is empty.
+    let mut tries = 0;
+    let mut file = loop {
+        match File::create_new(path) {
+            Ok(file) => break file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < 100 => {
+                tries += 1;
+                fs::create_dir_all(folder).map_err(FileError::of(folder))?;
+            }
+            Err(error) => return Err(FileError::of(path)(error)),
+        }
+    };
+    let written = file.write_all(content).map_err(FileError::of(path));
+    if written.is_err() {
+        // The first error is what is reported.
+        let _ = fs::remove_file(path);
+    }
+    written.map(|()| true)
+}
+
+/// Writes `content` over the same content of the file at `path`, which gives it the time of now. False where it has another
+/// content, or cannot be written.
+pub(crate) fn rewrite(path: &Path, content: &[u8]) -> bool {
+    let write = || {
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let mut there = Vec::new();
+        file.read_to_end(&mut there)?;
+        if there != content {
+            return Ok(false);
+        }
+        file.rewind()?;
+        file.write_all(content)?;
+        Ok::<bool, io::Error>(true)
+    };
+    write().unwrap_or(false)
+}
+
+/// The content of the file at `path`, and when it was changed; none where there is no file.
+///
+/// # Errors
+/// [`FileError`] where it cannot be read.
+pub(crate) fn content_and_time(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, FileError> {
+    let read = || {
+        let mut file = File::open(path)?;
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)?;
+        Ok::<_, io::Error>((content, file.metadata()?.modified()?))
+    };
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(FileError::of(path)),
+    }
+}
+
+/// The time of now by the clock that gives files in `folder` theirs.
+///
+/// # Errors
+/// [`FileError`] where a file cannot be written there.
+pub(crate) fn time_at(folder: &Path) -> Result<SystemTime, FileError> {
+    let path = unique(&folder.join("now"));
+    create_new(&path, b"now")?;
+    let time = fs::metadata(&path).and_then(|file| file.modified());
+    remove(&path)?;
+    time.map_err(FileError::of(&path))
+}
+
+/// Removes the file at `path` where it has this `content`. Of several processes that do so, none removes another file that
+/// takes its place.
+///
+/// # Errors
+/// [`FileError`] where it cannot be moved.
+pub(crate) fn take_away(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let away = unique(path);
+    match fs::rename(path, &away) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        moved => moved.map_err(FileError::of(path))?,
+    }
+    let there = content_and_time(&away)?;
+    if there.is_some_and(|(there, _)| there != content) {
+        // It is another one: back, where nothing has taken its place meanwhile.
+        let _ = fs::hard_link(&away, path);
+    }
+    remove(&away)
+}
+
+/// A name beside `path` that no other process and no other call has.
+fn unique(path: &Path) -> PathBuf {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let mut name = path.to_owned().into_os_string();
+    let (tag, process) = (&host().tag, std::process::id());
+    name.push(format!(".{number}{PARTIAL}{tag}-{process}"));
+    name.into()
+}
+
+/// Removes `folder` where it is empty.
+pub(crate) fn remove_empty(folder: &Path) {
+    // One that is not empty is not removed, which is no error.
+    let _ = fs::remove_dir(folder);
+}
+
+/// Writes `content` to `path`, in a folder that is made where it is not there. Nothing is waited for: of thousands of files
+/// that can be made anew.
+///
+/// # Errors
+/// [`FileError`] where it cannot be written.
+pub(crate) fn write_unsynced(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let write = || match fs::write(path, content) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+            fs::write(path, content)
+        }
+        written => written,
+    };
+    write().map_err(FileError::of(path))
 }
 
 /// Writes `content` to `path`, and waits until it is on the disk.
@@ -566,12 +757,20 @@ mod tests {
             .spawn()
             .unwrap();
         let living = format!("a{PARTIAL}{}", child.id());
-        let own = format!("a{PARTIAL}{}", std::process::id());
+        let own = format!("a{PARTIAL}{}-{}", host().tag, std::process::id());
         // Process 1 lives, and belongs to another user as a rule.
         let (of_first, old) = (format!("a{PARTIAL}1"), format!("b{PARTIAL}1"));
-        let gone = format!("a{PARTIAL}{}", i32::MAX);
+        let gone = format!("a{PARTIAL}{}-{}", host().tag, i32::MAX);
         let never = [format!("a{PARTIAL}0"), format!("a{PARTIAL}{}", u32::MAX)];
-        let others = ["a", "a.partial-", "a.partial-1x", "a.partial-9999999999"].map(String::from);
+        let others = [
+            "a",
+            "a.partial-",
+            "a.partial-1x",
+            "a.partial-9999999999",
+            // Of a process that another machine may have.
+            "a.partial-0123456789ab-2147483647",
+        ]
+        .map(String::from);
         let all = [&living, &own, &of_first, &old, &gone, &never[0], &never[1]];
         for name in all.iter().copied().chain(&others) {
             fs::write(folder.0.join(name), "x").unwrap();

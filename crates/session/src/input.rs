@@ -1,12 +1,14 @@
 //! A workload: a job file, a trace, a shipped example or a stand-in. Its name and its content decide which it is.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::under_log;
-use firstread_workload::fio::UnreadFile;
+use firstread_workload::fio::{ReadFile, UnreadFile};
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
 use firstread_workload::trace::{Columns, Pattern, Understood};
@@ -78,6 +80,8 @@ pub enum Input {
         workload: Workload,
         /// Text of the job file.
         text: String,
+        /// Texts of the files that it names, by the names that it has for them.
+        named: BTreeMap<String, String>,
     },
     Trace(Box<Trace>),
     /// A synthetic stream with the published statistics of a trace that cannot be shipped.
@@ -136,7 +140,9 @@ pub struct Trace {
     /// Its name for messages.
     pub name: String,
     source: Source,
-    /// Format options; the capacity is filled in later.
+    /// How it is read, as it was asked for.
+    pub(crate) args: TraceArgs,
+    /// The same, understood; the capacity is filled in later.
     options: TraceOptions,
     /// Its content, once that was asked for: from then on it is read only as long as it has just that.
     content: OnceLock<Content>,
@@ -220,6 +226,18 @@ impl Input {
         if let Some((name, _)) = args.vars.first() {
             return Err(Error::UnusedVariable(name.clone()));
         }
+        Input::trace(label, source, args)
+    }
+
+    /// The trace in the file at `path`, which is called `name` and is read as `args` say.
+    ///
+    /// # Errors
+    /// [`Error`] where it cannot be read.
+    pub(crate) fn trace_file(name: &str, path: PathBuf, args: &TraceArgs) -> Result<Input, Error> {
+        Input::trace(name.to_owned(), Source::File(path), args)
+    }
+
+    fn trace(label: String, source: Source, args: &TraceArgs) -> Result<Input, Error> {
         let format = match &args.format {
             Some(name) => Some(find_format(name)?),
             None => None,
@@ -252,6 +270,7 @@ impl Input {
         let trace = Trace {
             name: label,
             source,
+            args: args.clone(),
             options,
             content: OnceLock::new(),
         };
@@ -330,9 +349,27 @@ impl Input {
     /// # Errors
     /// [`Error::Workload`] where it is none.
     pub fn job_file(name: &str, text: String) -> Result<Input, Error> {
-        let read = |file: &str| beside(name, file);
+        Input::job_file_with(name, text, &|file| beside(name, file))
+    }
+
+    /// The same, where `read` has the files that it names.
+    pub(crate) fn job_file_with(
+        name: &str,
+        text: String,
+        read: ReadFile<'_>,
+    ) -> Result<Input, Error> {
+        let named = RefCell::new(BTreeMap::new());
+        let read = |file: &str| {
+            let text = read(file)?;
+            named.borrow_mut().insert(file.to_owned(), text.clone());
+            Ok(text)
+        };
         let workload = fio::parse_with(name, &text, &read)?;
-        Ok(Input::Jobs { workload, text })
+        Ok(Input::Jobs {
+            workload,
+            text,
+            named: named.into_inner(),
+        })
     }
 
     /// The same job file with the option `key` set to `value` in every job, or in the one of `SECTION.key`. Jobs whose
@@ -341,7 +378,7 @@ impl Input {
     /// # Errors
     /// [`Error`] where this is no job file, it has no such section, or fio has no such option or value.
     pub fn with_option(&self, key: &str, value: &str) -> Result<Input, Error> {
-        let Input::Jobs { workload, text } = self else {
+        let Input::Jobs { workload, text, .. } = self else {
             return Err(NotATrace {
                 arg: TraceArg::JobOption,
                 workload: self.name().to_owned(),
@@ -397,6 +434,14 @@ impl Input {
                 .for_each(|job| job.number_ios = None);
         }
         Ok(input)
+    }
+
+    /// The stand-in called `name`, replayed as `args` say.
+    ///
+    /// # Errors
+    /// [`Error`] where there is none.
+    pub(crate) fn stand_in_called(name: &str, args: &TraceArgs) -> Result<Input, Error> {
+        Input::stand_in(StandIn::find(name)?, args)
     }
 
     fn stand_in(row: &'static StandIn, args: &TraceArgs) -> Result<Input, Error> {
@@ -462,7 +507,11 @@ impl Input {
     pub(crate) fn identity(&self) -> Result<Value, FileError> {
         Ok(match self {
             // The jobs say what the text does not: that their number of requests was taken away.
-            Input::Jobs { workload, text } => {
+            Input::Jobs {
+                workload,
+                text,
+                named: _,
+            } => {
                 let Workload { name, jobs, .. } = workload;
                 let jobs = files::checksum(format!("{jobs:?}").as_bytes());
                 json!({ "name": name, "text": files::checksum(text.as_bytes()), "jobs": jobs })
@@ -544,19 +593,22 @@ impl Trace {
         Ok(TraceReader::open(&self.name, source, options)?)
     }
 
-    /// All that its records depend on: the content of its file, and how that is read. The file is read for it, once.
-    ///
-    /// # Errors
-    /// [`FileError`] where its file cannot be read.
-    pub(crate) fn identity(&self) -> Result<Value, FileError> {
-        let content = match self.content.get() {
+    fn content(&self) -> Result<&Content, FileError> {
+        Ok(match self.content.get() {
             Some(content) => content,
             None => {
                 let content = Content::of(self.source.read()?);
                 let content = content.map_err(FileError::named(&*self.name))?;
                 self.content.get_or_init(|| content)
             }
-        };
+        })
+    }
+
+    /// All that its records depend on: the content of its file, and how that is read. The file is read for it, once.
+    ///
+    /// # Errors
+    /// [`FileError`] where its file cannot be read.
+    pub(crate) fn identity(&self) -> Result<Value, FileError> {
         // Capacity, handles and limit are of a run and not of its trace. A field that is added has to be decided on here.
         let TraceOptions {
             format,
@@ -571,7 +623,7 @@ impl Trace {
             device,
         } = &self.options;
         Ok(json!({
-            "content": content.checksum(),
+            "content": self.checksum()?,
             "format": format.map(|format| format.name),
             "columns": columns.map(|columns| format!("{columns:?}")),
             "expression": pattern.as_ref().map(Pattern::as_str),
@@ -580,6 +632,22 @@ impl Trace {
             "speed": speed,
             "device": device,
         }))
+    }
+
+    /// Where its file is; none of the standard input.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.source {
+            Source::File(path) => Some(path),
+            Source::Memory(_) => None,
+        }
+    }
+
+    /// A checksum of the content of its file, which is read for it, once.
+    ///
+    /// # Errors
+    /// [`FileError`] where its file cannot be read.
+    pub(crate) fn checksum(&self) -> Result<String, FileError> {
+        Ok(self.content()?.checksum())
     }
 
     /// How much faster than recorded it is replayed.

@@ -33,8 +33,10 @@
 #![allow(missing_docs)]
 
 mod choice;
+mod claim;
 pub mod conditions;
 mod content;
+mod drive_profile;
 mod error;
 pub mod files;
 mod finished;
@@ -42,11 +44,13 @@ mod input;
 mod interrupt;
 pub mod life;
 mod matrix;
+mod merge;
 pub mod mqsim;
 mod names;
 pub mod page_speed;
 
 mod parallel;
+pub mod planned;
 mod program;
 pub mod results;
 mod retries;
@@ -60,19 +64,19 @@ pub mod watched;
 mod worn;
 
 pub use choice::{Choice, ChoiceError, Choices};
+pub use claim::Holder;
 pub use conditions::{Condition, ConditionError, Range};
-pub use error::{Error, Given, NotATrace, StoreError, TraceArg};
+pub use drive_profile::{Profile, Profiles, is_path, library, profile, profile_text};
+pub use error::{Error, Given, MergeError, NotATrace, StoreError, TraceArg};
 pub use files::FileError;
 pub use finished::{Finished, FinishedLife};
 pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
 pub use interrupt::Interrupt;
 pub use matrix::{Alone, Matrix, Point, Results, Watch, crossed};
+pub use merge::{Merged, merge};
 pub use names::Unknown;
 pub use retries::Retries;
-pub use setup::{
-    BeyondRating, BurnInSetup, DEFAULT_DRIVE, OtherCells, Setup, Simulation, is_path, library,
-    profile, profile_text,
-};
+pub use setup::{BeyondRating, BurnInSetup, DEFAULT_DRIVE, OtherCells, Setup, Simulation};
 pub use simulate::{Outcome, Part, Prepared, Progress, Wall, simulate_on};
 pub use store::{How, Kept, Store, inputs};
 pub use sweep::{Sweep, Varied};

@@ -30,14 +30,18 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::claim::{Claiming, Holder};
 use crate::error::Error;
 use crate::files::{self, Page};
 use crate::finished::{Finished, FinishedLife};
 use crate::life::{Life, LifeProgress, Terms};
-use crate::parallel;
+use crate::parallel::{self, Job};
+use crate::planned::cost;
 use crate::program;
 use crate::results;
 use crate::setup::Setup;
@@ -46,6 +50,9 @@ use crate::store::{How, Kept, Made, Search, Store, THIS_RUN, burnt_in, inputs_by
 
 /// Length up to which a label is a name. Most systems take names of 255 bytes, and a temporary one has more at its end.
 const LONGEST_NAME: usize = 160;
+
+/// Time between two looks at points that other processes are making.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// A simulation or a life among many.
 #[derive(Clone, Debug)]
@@ -79,7 +86,7 @@ impl Point {
     }
 
     /// All that its result depends on, where `program` runs.
-    fn inputs(&self, program: &str) -> Result<Value, Error> {
+    pub(crate) fn inputs(&self, program: &str) -> Result<Value, Error> {
         match &self.life {
             None => inputs_by(program, &self.setup),
             Some(terms) => inputs_of_life(program, &self.setup, terms),
@@ -117,7 +124,7 @@ impl Point {
             Search::Nothing => How::Run,
             Search::Not(why) => How::RunAnew(why),
         };
-        let finished = matrix.run_or_part(self, &mut Shared::new(1))?;
+        let finished = matrix.run_or_part(self, &mut Chain::default(), &|_| {})?;
         let finished = finished.ok_or(Error::Interrupted)?;
         if store.is_written() {
             let (values, pages) = made(self, &finished);
@@ -174,6 +181,11 @@ pub trait Watch: Sync {
     fn done(&self, point: &Point, ended: &str) {
         let _ = (point, ended);
     }
+
+    /// Nothing is left but `points` that other processes are making, the first of them this one. They are waited for.
+    fn waits(&self, points: usize, first: &Holder) {
+        let _ = (points, first);
+    }
 }
 
 impl Watch for () {
@@ -208,11 +220,11 @@ impl Matrix<'_> {
 
     /// What every point came to, in their order; none for one that was interrupted, or not begun because of that.
     fn all(&self) -> Result<Vec<Option<Finished>>, Error> {
-        let groups = sharing(self.points.iter())?;
-        let of_groups = parallel::each(&groups, self.threads, |group| {
-            let mut shared = Shared::new(group.len());
-            let run = |&i: &usize| {
-                let finished = self.run(&self.points[i], &mut shared)?;
+        let chains = self.chains(sharing(self.points.iter())?, |i| i);
+        let of_chains = parallel::longest_first(chains, self.threads, |mut chain, further| {
+            let mut all = Vec::new();
+            while let Some(i) = chain.next() {
+                let finished = self.run(&self.points[i], &mut chain, further)?;
                 if let Some(finished) = &finished {
                     let ended = match finished {
                         Finished::Run(outcome) => results::ended(outcome.stats.ended),
@@ -220,11 +232,11 @@ impl Matrix<'_> {
                     };
                     self.watch.done(&self.points[i], ended);
                 }
-                Ok((i, finished))
-            };
-            group.iter().map(run).collect::<Result<Vec<_>, Error>>()
+                all.push((i, finished));
+            }
+            Ok::<_, Error>(all)
         })?;
-        let mut all: Vec<(usize, Option<Finished>)> = of_groups.into_iter().flatten().collect();
+        let mut all: Vec<(usize, Option<Finished>)> = of_chains.into_iter().flatten().collect();
         // Groups of points that share a drive are run together, so outcomes come out of the order of the points.
         all.sort_by_key(|(i, _)| *i);
         Ok(all.into_iter().map(|(_, finished)| finished).collect())
@@ -257,7 +269,7 @@ impl Matrix<'_> {
         pages: impl Fn(&Point, &Finished) -> Vec<Page> + Sync,
     ) -> Result<Results, Error> {
         let runs = self.runs()?;
-        let groups = sharing(runs.iter().map(|run| &self.points[run[0]]))?;
+        let mut groups = sharing(runs.iter().map(|run| &self.points[run[0]]))?;
         let made = |point: &Point, finished: &Finished| {
             let pages = match store.is_written() {
                 true => pages(point, finished),
@@ -265,17 +277,40 @@ impl Matrix<'_> {
             };
             (values(&point.setup, finished), pages)
         };
-        let of_groups = parallel::each(&groups, self.threads, |group| {
-            let mut shared = Shared::new(group.len());
-            let kept = |&i: &usize| {
-                let kept = self.kept_or_run(store, &runs[i], &made, &mut shared)?;
-                Ok((i, kept))
+        let mut kept: Vec<Option<Kept>> = runs.iter().map(|_| None).collect();
+        let mut held: Vec<(usize, Holder)> = Vec::new();
+        // Points that other processes are making are looked at again after all others, alone.
+        while !groups.is_empty() {
+            let chains = self.chains(groups, |run| runs[run][0]);
+            let of_chains = parallel::longest_first(chains, self.threads, |mut chain, further| {
+                let mut all = Vec::new();
+                while let Some(i) = chain.next() {
+                    let came = self.kept_or_run(store, &runs[i], &made, &mut chain, further)?;
+                    all.push((i, came));
+                }
+                Ok::<_, Error>(all)
+            })?;
+            let waited = held.len();
+            held.clear();
+            for (i, came) in of_chains.into_iter().flatten() {
+                match came {
+                    Came::Kept(of) => kept[i] = Some(*of),
+                    Came::Interrupted => {}
+                    Came::Held(by) => held.push((i, by)),
+                }
+            }
+            held.sort_by_key(|(i, _)| *i);
+            groups = match store.waits() {
+                true => held.iter().map(|(i, _)| vec![*i]).collect(),
+                false => Vec::new(),
             };
-            group.iter().map(kept).collect::<Result<Vec<_>, Error>>()
-        })?;
-        let mut kept: Vec<(usize, Option<Kept>)> = of_groups.into_iter().flatten().collect();
-        kept.sort_by_key(|(i, _)| *i);
-        let kept: Vec<Option<Kept>> = kept.into_iter().map(|(_, kept)| kept).collect();
+            if let (Some((_, by)), true) = (held.first(), store.waits()) {
+                if held.len() != waited {
+                    self.watch.waits(held.len(), by);
+                }
+                thread::sleep(BETWEEN_LOOKS);
+            }
+        }
         let were_there = kept.iter().flatten().filter(|kept| kept.how == How::Found);
         let mut of_point = vec![0; self.points.len()];
         for (i, run) in runs.iter().enumerate() {
@@ -285,6 +320,7 @@ impl Matrix<'_> {
             were_there: were_there.count(),
             kept,
             of_point,
+            held,
         })
     }
 
@@ -296,33 +332,60 @@ impl Matrix<'_> {
         Ok(self.runs()?.len())
     }
 
-    /// The result of the points `run`, which share a simulation: as `store` has it, or run now. None where that was
-    /// interrupted. `made` has the values and the files of what came of it.
+    /// The result of the points `run`, which share a simulation: as `store` has it, or run now, unless another process is
+    /// making it. `made` has the values and the files of what came of it.
     fn kept_or_run(
         &self,
         store: &Store,
         run: &[usize],
         made: &(impl Fn(&Point, &Finished) -> (Map<String, Value>, Vec<Page>) + Sync),
-        shared: &mut Shared,
-    ) -> Result<Option<Kept>, Error> {
+        chain: &mut Chain,
+        further: &dyn Fn(Job<Chain>),
+    ) -> Result<Came, Error> {
         let point = &self.points[run[0]];
         let inputs = point.found_by(store)?;
-        let mut how = How::Run;
-        for same in run.iter().map(|&i| &self.points[i]) {
-            match store.search(&same.name, &inputs)? {
-                Search::Found(kept) => {
-                    shared.left_out();
-                    self.watch.done(point, &kept.ended);
-                    return Ok(Some(*kept));
+        let look = || {
+            let mut how = How::Run;
+            for same in run.iter().map(|&i| &self.points[i]) {
+                match store.search(&same.name, &inputs)? {
+                    Search::Found(kept) => return Ok(Err(kept)),
+                    Search::Nothing => {}
+                    Search::Not(why) => how = How::RunAnew(why),
                 }
-                Search::Nothing => {}
-                Search::Not(why) => how = How::RunAnew(why),
             }
-        }
-        let finished = self.run(point, shared);
+            Ok::<_, Error>(Ok(how))
+        };
+        let look_and_claim = || {
+            if let Err(kept) = look()? {
+                return Ok(Err(Came::Kept(kept)));
+            }
+            if point.setup.interrupt.is_asked() {
+                return Ok(Err(Came::Interrupted));
+            }
+            let claim = match store.claim(&point.name)? {
+                Some(Claiming::Held(by)) => return Ok(Err(Came::Held(by))),
+                Some(Claiming::Got(claim)) => Some(claim),
+                None => None,
+            };
+            // Whoever had the claim until now may have made it.
+            Ok::<_, Error>(match look()? {
+                Err(kept) => Err(Came::Kept(kept)),
+                Ok(how) => Ok((how, claim)),
+            })
+        };
+        let (how, claim) = match look_and_claim()? {
+            Ok(own) => own,
+            Err(came) => {
+                if let Came::Kept(kept) = &came {
+                    self.watch.done(point, &kept.ended);
+                }
+                return Ok(came);
+            }
+        };
+        let finished = self.run(point, chain, further);
         let finished = finished.map_err(|error| error.of(&point.label))?;
         let Some(finished) = finished else {
-            return Ok(None);
+            return Ok(Came::Interrupted);
         };
         let (values, pages) = made(point, &finished);
         let made = Made {
@@ -332,18 +395,30 @@ impl Matrix<'_> {
             pages,
         };
         let kept = store.keep(&point.name, &inputs, made, how)?;
+        // Only now, when others find it.
+        drop(claim);
         self.watch.done(point, &kept.ended);
-        Ok(Some(kept))
+        Ok(Came::Kept(kept.into()))
     }
 
     /// Runs `point`, or lives it. None where that is interrupted.
-    fn run(&self, point: &Point, shared: &mut Shared) -> Result<Option<Finished>, Error> {
-        let finished = self.run_or_part(point, shared)?;
+    fn run(
+        &self,
+        point: &Point,
+        chain: &mut Chain,
+        further: &dyn Fn(Job<Chain>),
+    ) -> Result<Option<Finished>, Error> {
+        let finished = self.run_or_part(point, chain, further)?;
         Ok(finished.filter(Finished::is_whole))
     }
 
     /// The same, with what there was until it was interrupted. None where it had not begun.
-    fn run_or_part(&self, point: &Point, shared: &mut Shared) -> Result<Option<Finished>, Error> {
+    fn run_or_part(
+        &self,
+        point: &Point,
+        chain: &mut Chain,
+        further: &dyn Fn(Job<Chain>),
+    ) -> Result<Option<Finished>, Error> {
         if point.setup.interrupt.is_asked() {
             return Ok(None);
         }
@@ -351,7 +426,7 @@ impl Matrix<'_> {
             return Ok(Some(self.live(point, terms.clone())?));
         }
         let mut progress = self.watch.begin(point);
-        let prepared = match shared.prepared(&point.setup, &mut *progress) {
+        let prepared = match chain.prepared(&point.setup, &mut *progress, further) {
             Err(Error::Interrupted) => return Ok(None),
             prepared => prepared?,
         };
@@ -375,8 +450,18 @@ impl Matrix<'_> {
         Ok(Finished::Life(of.into()))
     }
 
+    /// Jobs of `groups` that share a drive each. `point` tells the point of what is in a group. What has no known length comes first.
+    fn chains(&self, groups: Vec<Vec<usize>>, point: impl Fn(usize) -> usize) -> Vec<Job<Chain>> {
+        let cost = |i| cost::requests(&self.points[point(i)]).unwrap_or(f64::INFINITY);
+        let chain = |group: Vec<usize>| Chain {
+            points: group.into_iter().rev().map(|i| (i, cost(i))).collect(),
+            prepared: None,
+        };
+        groups.into_iter().map(|group| chain(group).job()).collect()
+    }
+
     /// The points of each simulation, in the order of their first point: those with the same inputs share one.
-    fn runs(&self) -> Result<Vec<Vec<usize>>, Error> {
+    pub(crate) fn runs(&self) -> Result<Vec<Vec<usize>>, Error> {
         let mut runs: Vec<Vec<usize>> = Vec::new();
         let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
         for (i, point) in self.points.iter().enumerate() {
@@ -392,42 +477,62 @@ impl Matrix<'_> {
     }
 }
 
-/// The drive that points share, once it is burnt in.
-struct Shared {
-    prepared: Option<Prepared>,
-    /// Points that have not taken it.
-    left: usize,
+/// What a simulation came to in this process.
+enum Came {
+    Kept(Box<Kept>),
+    Interrupted,
+    /// Another process is making it.
+    Held(Holder),
 }
 
-impl Shared {
-    /// For so many points.
-    fn new(points: usize) -> Shared {
-        Shared {
-            prepared: None,
-            left: points,
-        }
+/// Points that share a drive, which is burnt in for the first of them that is run. Then the others are handed on with a clone of
+/// it, so that another thread goes on with them.
+#[derive(Default)]
+struct Chain {
+    /// Those to come, the next one last, with what each is expected to cost.
+    points: Vec<(usize, f64)>,
+    prepared: Option<Prepared>,
+}
+
+impl Chain {
+    fn next(&mut self) -> Option<usize> {
+        self.points.pop().map(|(point, _)| point)
     }
 
-    /// One of the points does without.
-    fn left_out(&mut self) {
-        self.left -= 1;
-    }
-
-    /// The drive for one of the points, whose setup is `setup`: a clone, or the drive itself for the last of them.
+    /// The drive for one of the points, whose setup is `setup`; those to come are handed on with a clone.
     fn prepared(
         &mut self,
         setup: &Setup,
         progress: &mut dyn FnMut(Progress),
+        further: &dyn Fn(Job<Chain>),
     ) -> Result<Prepared, Error> {
         let prepared = match self.prepared.take() {
             Some(prepared) => prepared,
             None => setup.prepare(progress)?,
         };
-        self.left -= 1;
-        if self.left > 0 {
-            self.prepared = Some(prepared.fork());
+        let rest = Chain {
+            points: std::mem::take(&mut self.points),
+            prepared: None,
+        };
+        if !rest.points.is_empty() {
+            further(
+                Chain {
+                    prepared: Some(prepared.fork()),
+                    ..rest
+                }
+                .job(),
+            );
         }
         Ok(prepared)
+    }
+
+    /// It as a job, which is as long as the points to come.
+    fn job(self) -> Job<Chain> {
+        Job {
+            number: self.points.last().map_or(0, |(point, _)| *point),
+            cost: self.points.iter().map(|(_, cost)| cost).sum(),
+            of: self,
+        }
     }
 }
 
@@ -466,6 +571,8 @@ pub struct Results {
     of_point: Vec<usize>,
     /// Number of simulations whose results were in the store already.
     pub were_there: usize,
+    /// Simulations that other processes are making, where those are not waited for.
+    held: Vec<(usize, Holder)>,
 }
 
 impl Results {
@@ -479,6 +586,13 @@ impl Results {
         let first = |run: usize| self.of_point.iter().position(|of| *of == run);
         let kept = self.kept.iter().enumerate();
         kept.filter_map(move |(run, kept)| Some((first(run)?, kept.as_ref()?)))
+    }
+
+    /// Simulations that other processes are making: the index of the first point of each, and who makes it.
+    pub fn held(&self) -> impl Iterator<Item = (usize, &Holder)> {
+        let first = |run: usize| self.of_point.iter().position(|of| *of == run);
+        let held = self.held.iter();
+        held.filter_map(move |(run, by)| Some((first(*run)?, by)))
     }
 
     /// Simulations that have a result.

@@ -1,26 +1,22 @@
 //! Setup of a simulation: resolves names and options to a drive, its state and a workload.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use firstread_core::CellMode;
 use firstread_core::params::Role;
+use firstread_drive::profile::Override;
 use firstread_drive::profile::drive::Cells;
-use firstread_drive::profile::{DriveProfile, Kind, Library, Override, chip_reference, load_drive};
 use firstread_drive::{BurnIn, DriveState, Precondition};
-use firstread_firmware::policy::AXES;
 
 use crate::choice::Choice;
 use crate::conditions::usual_state;
+use crate::drive_profile::{Profile, Profiles};
 use crate::error::Error;
-use crate::files;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
-use crate::mqsim;
-use crate::names::Unknown;
 use crate::page_speed;
-use crate::retry_table;
 use crate::watched::Watched;
 use crate::worn;
 
@@ -116,11 +112,19 @@ impl Simulation {
     /// # Errors
     /// [`Error`] where there is no such drive, its profile cannot be read, or an option does not fit the drive.
     pub fn setup(&self) -> Result<Setup, Error> {
+        self.setup_among(&mut Profiles::default())
+    }
+
+    /// The same, with the profile of `profiles` where the same drive with the same values was read before.
+    ///
+    /// # Errors
+    /// As [`Simulation::setup`].
+    pub fn setup_among(&self, profiles: &mut Profiles) -> Result<Setup, Error> {
         let chosen = self.schemes.iter().map(|choice| choice.to_override());
         let overrides: Vec<Override> = chosen.chain(self.set.iter().cloned()).collect();
         let mut setup = Setup {
             input: Arc::clone(&self.input),
-            profile: profile(&self.drive, &overrides)?,
+            profile: profiles.read(&self.drive, &overrides)?,
             state: DriveState {
                 hottest_in_run_c: self.input.hottest_c().or(self.state.hottest_in_run_c),
                 ..self.state
@@ -131,15 +135,9 @@ impl Simulation {
             interrupt: Interrupt::default(),
             watched: self.watched.clone(),
         };
-        let handles = setup.profile.placement_handles();
-        self.input.check_handles(handles)?;
-        if let Some(by) = setup.burn_in_input() {
-            by.check_handles(handles)?;
-            by.check_host_log(&setup.profile)?;
-        }
-        self.input.check_host_log(&setup.profile)?;
+        setup.check_inputs()?;
         if let Some(path) = &self.wear_from {
-            worn::wear_from(&mut setup.profile, &mut setup.state, path)?;
+            worn::wear_from(setup.profile.make_mut(), &mut setup.state, path)?;
         }
         Ok(setup)
     }
@@ -150,7 +148,7 @@ impl Simulation {
 pub struct Setup {
     pub input: Arc<Input>,
     /// The drive: every value, with the schemes chosen.
-    pub profile: DriveProfile,
+    pub profile: Profile,
     /// Its state when the workload begins.
     pub state: DriveState,
     /// Seed of the drive; that of the workload is part of its state.
@@ -166,6 +164,22 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// That its workloads fit its drive, as far as that is known before they run.
+    ///
+    /// # Errors
+    /// [`Error::Workload`] where one does not.
+    pub(crate) fn check_inputs(&self) -> Result<(), Error> {
+        let handles = self.profile.placement_handles();
+        for input in [Some(&*self.input), self.burn_in_input()]
+            .into_iter()
+            .flatten()
+        {
+            input.check_handles(handles)?;
+            input.check_host_log(&self.profile)?;
+        }
+        Ok(())
+    }
+
     /// Setups for `drives` drives that differ only in their seed, which counts up from the seed of this one.
     pub fn drives(self, drives: u16) -> Vec<Setup> {
         let seeds = (0..u64::from(drives)).map(|i| self.seed.wrapping_add(i));
@@ -270,81 +284,4 @@ impl fmt::Display for OtherCells {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cells: {} ({})", self.cells, self.notice)
     }
-}
-
-/// The profile of `drive`, a shipped name or a path, with `overrides`.
-///
-/// # Errors
-/// [`Error`] where there is none, it cannot be read, or it or an override is wrong.
-pub fn profile(drive: &str, overrides: &[Override]) -> Result<DriveProfile, Error> {
-    let overrides = &retry_table::in_overrides(overrides)?;
-    let library = library(drive, overrides)?;
-    Ok(load_drive(&library, drive, overrides, AXES)?)
-}
-
-/// The shipped profiles, and what `drive` needs beyond them: its own file, that of its chip.
-///
-/// # Errors
-/// [`Error`] where there is no such drive, or a file cannot be read.
-pub fn library(drive: &str, overrides: &[Override]) -> Result<Library, Error> {
-    let mut library = Library::new();
-    let path = Path::new(drive);
-    if files::is_file(path) || is_path(drive) {
-        let text = profile_text(path)?;
-        match mqsim::is_device(&text) {
-            false => library.add(Kind::Drive, drive, &text),
-            true => {
-                let made = mqsim::device(&text, drive).map_err(|error| Error::Mqsim {
-                    file: drive.to_owned(),
-                    error,
-                })?;
-                library.add(Kind::Chip, &made.chip_name, &made.chip);
-                library.add(Kind::Drive, drive, &made.drive);
-            }
-        }
-    } else if !library.has(Kind::Drive, drive) {
-        let names = library.names(Kind::Drive);
-        let unknown = Unknown {
-            nearest: library.nearest(Kind::Drive, drive).to_owned(),
-            ..Unknown::new("drive", drive, names.into_iter())
-        };
-        return Err(unknown.into());
-    }
-    if let Some(chip) = chip_reference(&library, drive, overrides)?
-        && !library.has(Kind::Chip, &chip)
-        && let Some(file) = chip_files(path, &chip)
-            .into_iter()
-            .find(|p| files::is_file(p))
-    {
-        library.add(Kind::Chip, &chip, &profile_text(&file)?);
-    }
-    Ok(library)
-}
-
-/// The text of the profile at `path`, with the retry table that it names as a file in place of that name.
-///
-/// # Errors
-/// [`Error`] where a file cannot be read, or is no retry table.
-pub fn profile_text(path: &Path) -> Result<String, Error> {
-    let text = files::read_text(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    Ok(retry_table::in_text(&text, folder)?)
-}
-
-/// Whether `name` is certainly a path and not a shipped name.
-pub fn is_path(name: &str) -> bool {
-    name.contains(['/', '\\']) || name.ends_with(".toml") || name.ends_with(".xml")
-}
-
-/// Where the chip of the drive profile at `drive` may be: as named from here, beside the drive, or
-/// in the folder of chips next to the folder of drives.
-fn chip_files(drive: &Path, chip: &str) -> Vec<PathBuf> {
-    let folder = drive.parent().unwrap_or(Path::new(""));
-    let file = format!("{chip}.toml");
-    vec![
-        chip.into(),
-        folder.join(chip),
-        folder.join(&file),
-        folder.join("../chips").join(&file),
-    ]
 }

@@ -10,6 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use firstread_core::Ns;
 use firstread_core::params::Need;
 use firstread_core::voltage::BlockGroups;
+use firstread_drive::profile::DriveProfile;
 use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{BurnIn, BurnInEnd, Drive, Ended, Host, RunError, RunStats, tables};
 use firstread_firmware::log::Record;
@@ -231,7 +232,12 @@ impl Setup {
     /// and no burn-in makes it steady.
     pub fn drive(&self) -> Result<Drive, Error> {
         let tables = tables::for_drive(&self.profile)?;
-        let drive = Drive::new(self.profile.clone(), tables, &self.state, self.seed)?;
+        let drive = Drive::new(
+            DriveProfile::clone(&self.profile),
+            tables,
+            &self.state,
+            self.seed,
+        )?;
         match drive.is_approximated() && self.burn_in.is_none() {
             true => Err(Error::Approximated(self.state.precondition)),
             false => Ok(drive),

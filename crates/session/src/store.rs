@@ -11,6 +11,7 @@ use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 
+use crate::claim::{self, Claiming};
 use crate::error::{Error, StoreError, WallError};
 use crate::files::{self, Page};
 use crate::finished::Finished;
@@ -20,6 +21,8 @@ use crate::program;
 use crate::results;
 use crate::setup::{BurnInSetup, Setup};
 use crate::watched::Watched;
+use whole::{Bad, Parsed};
+pub(crate) use whole::{Whole, results_in};
 
 /// The form of the files of a store. Another number is refused.
 const FORM: u64 = 3;
@@ -28,7 +31,7 @@ const OWN: &str = "firstread";
 /// The key below that for what the store keeps with a result.
 const KEPT: &str = "kept";
 /// The file by which a folder is known as a store.
-const MARK: &str = "store.json";
+pub(crate) const MARK: &str = "store.json";
 /// Size limit of a result (MiB): what is larger is neither kept nor read. That of 4,096 jobs of reads, which are as many
 /// as a job file may have, has 31 MB.
 const MOST_RESULT_MIB: u64 = 1024;
@@ -38,6 +41,7 @@ const MOST_RESULT_MIB: u64 = 1024;
 pub struct Store {
     folder: Option<PathBuf>,
     kind: &'static str,
+    name: String,
     with_results: bool,
     /// Text of the file that says what the folder is for, where that is not written yet.
     mark: Option<String>,
@@ -45,6 +49,8 @@ pub struct Store {
     front_end: Value,
     /// Size limit of a result (bytes).
     most_bytes: u64,
+    /// Whether points that other processes are making are left to them.
+    leaves_held: bool,
     /// Files of this run that have to be there at its end.
     written: Mutex<Vec<PathBuf>>,
 }
@@ -150,7 +156,7 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
         "burn_in": burn_in,
         "config": results::config(setup),
         "state": format!("{state:?}"),
-        "profile": files::checksum(format!("{profile:?}").as_bytes()),
+        "profile": profile.checksum(),
     });
     // Results without them are found as before.
     let Watched {
@@ -278,7 +284,7 @@ impl Store {
         for below in ["points", "wall"] {
             files::check_folder(&folder.join(below))?;
         }
-        let mut store = Store::in_memory(kind);
+        let mut store = Store::in_memory(kind, name);
         if files::is_file(&mark) {
             let text = files::read_text(&mark)?;
             let whose: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -291,9 +297,10 @@ impl Store {
                 let whose = whose.trim_end().to_owned();
                 return Err(StoreError::Taken { folder, whose });
             }
-            for below in ["", "points", "wall"] {
+            for below in ["", "points", "wall", claim::FOLDER] {
                 files::sweep(&folder.join(below), |_| true);
             }
+            claim::sweep(&folder);
             store.have(mark);
         } else if files::is_folder(&folder.join("points")) {
             return Err(StoreError::OtherForm { folder });
@@ -304,15 +311,17 @@ impl Store {
         Ok(store)
     }
 
-    /// Results of this run alone, of the `kind`: nothing is written.
-    pub fn in_memory(kind: &'static str) -> Store {
+    /// Results of this run alone, of the `kind` called `name`: nothing is written.
+    pub fn in_memory(kind: &'static str, name: &str) -> Store {
         Store {
             folder: None,
             kind,
+            name: name.to_owned(),
             with_results: false,
             mark: None,
             front_end: Value::Null,
             most_bytes: MOST_RESULT_MIB << 20,
+            leaves_held: false,
             written: Mutex::default(),
         }
     }
@@ -326,9 +335,29 @@ impl Store {
     }
 
     /// All that a result is found by here, which depends on `inputs`.
-    pub(crate) fn found_by(&self, mut inputs: Value) -> Value {
-        inputs["front_end"] = self.front_end.clone();
+    pub(crate) fn found_by(&self, inputs: Value) -> Value {
+        Store::found_with(inputs, &self.front_end)
+    }
+
+    /// The same, where `front_end` is what the front end decides.
+    pub(crate) fn found_with(mut inputs: Value, front_end: &Value) -> Value {
+        inputs["front_end"] = front_end.clone();
         inputs
+    }
+
+    /// What it has results of.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The name of that, say of a study.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the front end decides of the files of a result.
+    pub(crate) fn front_end(&self) -> &Value {
+        &self.front_end
     }
 
     /// The same, with the whole result of each simulation in memory ([`Kept::result`]).
@@ -336,6 +365,30 @@ impl Store {
         Store {
             with_results: true,
             ..self
+        }
+    }
+
+    /// The same, where points that other processes are making are left to them, and not waited for.
+    pub fn leaving_held(self) -> Store {
+        Store {
+            leaves_held: true,
+            ..self
+        }
+    }
+
+    /// Whether it waits for points that other processes are making.
+    pub(crate) fn waits(&self) -> bool {
+        !self.leaves_held
+    }
+
+    /// Claims the point called `name` for this process; none where nothing is written, and nobody else could.
+    ///
+    /// # Errors
+    /// [`StoreError`] where a claim cannot be written.
+    pub(crate) fn claim(&self, name: &str) -> Result<Option<Claiming>, StoreError> {
+        match &self.folder {
+            Some(folder) => Ok(Some(claim::claim(folder, name)?)),
+            None => Ok(None),
         }
     }
 
@@ -374,43 +427,24 @@ impl Store {
         if !files::is_file(&path) {
             return Ok(Search::Nothing);
         }
-        let damaged = |why: &str| Ok(Search::Not(format!("{} is damaged: {why}", path.display())));
-        let Some(bytes) = files::read_up_to(&path, self.most_bytes)? else {
-            return damaged("it is larger than any result");
+        let bytes = files::read_up_to(&path, self.most_bytes)?;
+        let Parsed { value, kept, .. } = match whole::parse(bytes) {
+            Ok(parsed) => parsed,
+            Err(Bad::Damaged(why)) => {
+                return Ok(Search::Not(format!("{} is damaged: {why}", path.display())));
+            }
+            Err(Bad::NoResult) => {
+                let kind = self.kind;
+                return Err(StoreError::NoResult { path, kind });
+            }
         };
-        let Ok(text) = String::from_utf8(bytes) else {
-            return damaged("it is no text");
-        };
-        let mut value: Value = match serde_json::from_str(&text) {
-            Ok(value) => value,
-            Err(error) => return damaged(&error.to_string()),
-        };
-        let own = value.get_mut(OWN).and_then(|own| own.get_mut(KEPT));
-        let checksum = own
-            .and_then(Value::as_object_mut)
-            .and_then(|map| map.shift_remove("checksum"));
-        let kept = value[OWN][KEPT].clone();
-        let (Some(checksum), true, true) = (
-            checksum,
-            kept["metrics"].is_object(),
-            kept["inputs"].is_object(),
-        ) else {
-            let kind = self.kind;
-            return Err(StoreError::NoResult { path, kind });
-        };
-        if result_with_checksum(&mut value) != text || value[OWN][KEPT]["checksum"] != checksum {
-            return damaged("its checksum does not match");
-        }
         if let Some(what) = difference("", &kept["inputs"], inputs) {
             return Ok(Search::Not(format!("{}: {what}", path.display())));
         }
         // A table or picture that was edited or lost since would otherwise be passed on as the result of this run.
-        for (page, checksum) in kept["files"].as_object().into_iter().flatten() {
-            let page = folder.join(page);
-            if files::checksum_of_file(&page).as_deref() != checksum.as_str() {
-                let page = page.display();
-                return Ok(Search::Not(format!("{page} is not as it was written")));
-            }
+        if let Some(page) = whole::changed_page(folder, &kept) {
+            let page = page.display();
+            return Ok(Search::Not(format!("{page} is not as it was written")));
         }
         let wall = folder.join(Store::wall_file(name));
         let (wall, no_wall) = match read_wall(&wall) {
@@ -604,7 +638,7 @@ fn with_checksum(value: &mut Value) -> String {
 }
 
 /// The same of a result, whose checksum is among what the store keeps with it.
-fn result_with_checksum(value: &mut Value) -> String {
+pub(crate) fn result_with_checksum(value: &mut Value) -> String {
     let checksum = files::checksum(results::text(value).as_bytes());
     value[OWN][KEPT]["checksum"] = checksum.into();
     results::text(value)
@@ -630,6 +664,8 @@ fn ended(result: &Value) -> String {
     let ended = of_run.or(result["ended"].as_str());
     ended.unwrap_or_default().to_owned()
 }
+
+mod whole;
 
 #[cfg(test)]
 mod tests;

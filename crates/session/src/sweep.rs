@@ -201,7 +201,7 @@ mod tests {
         let depth = Varied::Job("iodepth".into());
         let sweep = Sweep::of(vec![(depth, vec!["8".into(), "32".into()])]);
         for (values, simulation) in sweep.simulations(&base).unwrap() {
-            let Input::Jobs { workload, text } = &*simulation.input else {
+            let Input::Jobs { workload, text, .. } = &*simulation.input else {
                 panic!("a job file stays one");
             };
             assert!(

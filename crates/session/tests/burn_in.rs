@@ -1,6 +1,8 @@
 //! Burn-ins: what is measured after one, and that points of a matrix share a drive that was burnt in once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use firstread_drive::BurnInEnd;
 use firstread_session::{
@@ -119,6 +121,48 @@ fn model_points_that_share_a_burn_in_come_to_the_same() {
         let drive_writes = |o: &Outcome| o.burn_in.as_ref().map(|b| b.drive_writes.to_bits());
         assert_eq!(drive_writes(one), drive_writes(other));
     }
+}
+
+/// Counts the runs that have begun. Those that are burnt in wait for another.
+#[derive(Default)]
+struct SideBySide(AtomicUsize);
+
+impl Watch for SideBySide {
+    fn begin<'a>(&'a self, _: &Point) -> Box<dyn FnMut(Progress) + 'a> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let limit = Instant::now() + Duration::from_secs(120);
+        Box::new(move |progress| {
+            if matches!(progress, Progress::Completed(_)) {
+                while self.0.load(Ordering::Relaxed) < 2 {
+                    assert!(Instant::now() < limit, "no other thread goes on");
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+        })
+    }
+}
+
+/// Once the drive that they share is burnt in, points run on as many threads as there are.
+#[test]
+fn model_points_that_share_a_burn_in_run_side_by_side() {
+    let burn_in = BurnInSetup {
+        most_drive_writes: 0.1,
+        ..BurnInSetup::by(input(WRITES))
+    };
+    let point = |limit| {
+        let mut setup = setup(READS, Some(burn_in.clone()));
+        setup.limit = Some(limit);
+        Point::new(&format!("{limit}"), setup)
+    };
+    let points = [2_000, 3_000, 2_500].map(point);
+    let matrix = Matrix {
+        points: &points,
+        threads: Some(2),
+        watch: &SideBySide::default(),
+    };
+    let of = matrix.outcomes().unwrap();
+    let requests: Vec<u64> = of.iter().map(|outcome| outcome.stats.requests).collect();
+    assert_eq!(requests, [2_000, 3_000, 2_500]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn model_a_point_is_the_life_of_its_drive() {
     let e = &study.experiments[0];
     assert_eq!(e.values(Dimension::PeCycles, false), ["0"], "a new drive");
     let runs: Vec<Point> = points.iter().map(|p| p.run.clone()).collect();
-    let store = Store::in_memory("study").with_results();
+    let store = Store::in_memory("study", "").with_results();
     let results = kept(&runs, &store);
     let mut measured = Points::default();
     for (i, point) in points.iter().enumerate() {
@@ -229,7 +229,7 @@ fn sequence_an_interrupted_life_has_no_result() {
     let (points, _) = plan::points(&study, &inputs, &[], true).unwrap();
     let point = points[0].run.clone();
     point.setup.interrupt.ask();
-    let results = kept(&[point], &Store::in_memory("study"));
+    let results = kept(&[point], &Store::in_memory("study", ""));
     assert_eq!((results.finished(), results.simulations()), (0, 1));
 }
 

@@ -56,7 +56,7 @@ fn with_bands(bands: &[[f64; 2]]) -> Study {
 
 fn ran<'a>(plan: &'a Plan, study: &'a Study, seed: u64) -> Outcome<'a> {
     let inputs = Inputs::open(study, None).unwrap();
-    let store = Store::in_memory("tension");
+    let store = Store::in_memory("tension", "");
     run::run(plan, study, &inputs, &store, &terms(seed), &Quiet).unwrap()
 }
 
@@ -252,7 +252,7 @@ fn golden_a_run_goes_on_from_what_is_kept() {
     let run = |seed: u64, kept: bool| {
         let store = match kept {
             true => Store::open(&folder, "tension", "t").unwrap(),
-            false => Store::in_memory("tension"),
+            false => Store::in_memory("tension", ""),
         };
         let terms = Terms {
             folder: kept.then(|| folder.clone()),

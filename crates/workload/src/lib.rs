@@ -24,7 +24,7 @@ pub mod synthetic;
 pub mod trace;
 
 pub use checksum::{Checksum, checksum};
-pub use error::{Location, Notice, WorkloadError};
+pub use error::{Location, Notice, Position, WorkloadError};
 pub use job::{JobSpec, Workload};
 pub use nearest::{likely, nearest};
 pub use stream::{JobError, JobStream, Request};

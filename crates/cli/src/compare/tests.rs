@@ -75,6 +75,7 @@ fn with_results(by: [[(u64, u64); 2]; 2], check: impl FnOnce(Vec<Compared<'_>>))
     let output = Output {
         form: Form::Human,
         out: None,
+        plan: None,
     };
     let all = combinations(&base, vec![schemes]).unwrap();
     let plan = Plan::new(Kind::Comparison, None, all, &[1, 2], Some(1), output);

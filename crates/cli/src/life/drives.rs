@@ -27,12 +27,7 @@ impl View for Lives<'_> {
     }
 
     fn pages(&self, point: &Point, finished: &Finished) -> Vec<Page> {
-        let Finished::Life(of) = finished else {
-            return Vec::new();
-        };
-        let folder = std::path::Path::new(&point.name);
-        let all = pages(&of.life, &of.outcome).into_iter();
-        all.map(|(path, page)| (folder.join(path), page)).collect()
+        pages_in(point, finished)
     }
 
     fn report<'a>(&self, ran: &'a Ran<'_>) -> Result<Report<'a>> {
@@ -58,6 +53,16 @@ impl View for Lives<'_> {
             ..Report::default()
         })
     }
+}
+
+/// The files of one of several lives, in the folder of its name.
+pub fn pages_in(point: &Point, finished: &Finished) -> Vec<Page> {
+    let Finished::Life(of) = finished else {
+        return Vec::new();
+    };
+    let folder = std::path::Path::new(&point.name);
+    let all = pages(&of.life, &of.outcome).into_iter();
+    all.map(|(path, page)| (folder.join(path), page)).collect()
 }
 
 /// Each of the lives of which any drive has a result.

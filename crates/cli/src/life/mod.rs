@@ -34,13 +34,16 @@ use firstread_session::{
 use serde_json::{Map, Value};
 
 use crate::accept::{Acceptance, Target, Targets, all};
-use crate::args::{DrivesArgs, Form, FormArgs, Output, TraceOptions, Usage};
+use crate::args::{DrivesArgs, Form, FormArgs, Output, PlanArgs, TraceOptions, Usage};
 use crate::interrupt;
 use crate::output::understood;
 use crate::run::check_one_scheme_per_axis;
 use crate::runs::{self, Combination, Kind, Plan, Single};
 use crate::streams::data;
 use drives::Lives;
+pub use drives::pages_in;
+pub use pages::pages;
+pub use summary::values;
 use summary::{Group, Summary};
 
 /// Examples at the end of the help.
@@ -182,6 +185,8 @@ pub struct LifeArgs {
     /// and this program. What differs or is damaged is lived anew, and that is said.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    plan: PlanArgs,
 }
 
 fn parse_years(text: &str) -> Result<Years, String> {
@@ -218,6 +223,7 @@ impl LifeArgs {
         Output {
             form: self.form.form(),
             out: self.out.as_deref(),
+            plan: self.plan.folder.as_deref(),
         }
     }
 
@@ -391,12 +397,12 @@ struct OneLife<'a> {
 
 impl Single for OneLife<'_> {
     fn values(&self, _: &Point, finished: &Finished) -> Map<String, Value> {
-        summary::values(finished)
+        values(finished)
     }
 
     fn pages(&self, _: &Point, finished: &Finished) -> Vec<Page> {
         match finished {
-            Finished::Life(of) => pages::pages(&of.life, &of.outcome),
+            Finished::Life(of) => pages(&of.life, &of.outcome),
             Finished::Run(_) => Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ mod picture;
 mod table;
 
 use anyhow::Result;
-use firstread_session::{Kept, Point, Varied};
+use firstread_session::{Kept, Point, Profiles, Varied};
 use serde_json::Value;
 
 use crate::accept;
@@ -24,6 +24,7 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
 
 fn plan<'a>(asked: &Asked<'a>) -> Result<Plan<'a>> {
     let varied = &asked.sweep.varied;
+    let mut profiles = Profiles::default();
     let one = |(values, simulation): (Vec<String>, firstread_session::Simulation)| {
         let named = varied.iter().zip(&values);
         let label: Vec<String> = named
@@ -31,7 +32,9 @@ fn plan<'a>(asked: &Asked<'a>) -> Result<Plan<'a>> {
             .collect();
         let label = label.join(" ");
         Ok(runs::Combination {
-            setup: simulation.setup().map_err(|error| error.of(&label))?,
+            setup: simulation
+                .setup_among(&mut profiles)
+                .map_err(|error| error.of(&label))?,
             label,
             values,
             life: None,

@@ -21,7 +21,7 @@ pub fn store(
 ) -> Result<Store> {
     let store = match out {
         Some(folder) => Store::open(folder, kind, name)?.by_front_end(decides(Has::default())),
-        None => Store::in_memory(kind),
+        None => Store::in_memory(kind, name),
     };
     Ok(match (form, out) {
         (Form::Human, None) => store,
@@ -35,7 +35,22 @@ pub fn store(
 pub fn store_of_one(out: Option<&Path>, kind: &'static str, has: Has) -> Result<Store> {
     let store = match out {
         Some(folder) => Store::open_for_one(folder, kind, "")?,
-        None => Store::in_memory(kind),
+        None => Store::in_memory(kind, ""),
+    };
+    Ok(store.by_front_end(decides(has)))
+}
+
+/// The store of the `kind` called `name` for a plan, whose files have what `has` says: that in the folder `out`, where
+/// nothing is written, or an empty one.
+pub fn store_to_plan(
+    out: Option<&Path>,
+    kind: &'static str,
+    name: &str,
+    has: Has,
+) -> Result<Store> {
+    let store = match out {
+        Some(folder) => Store::open_for_one(folder, kind, name)?,
+        None => Store::in_memory(kind, name),
     };
     Ok(store.by_front_end(decides(has)))
 }
@@ -47,6 +62,14 @@ fn decides(has: Has) -> Value {
         decides["bins"] = true.into();
     }
     decides
+}
+
+/// What `decides` made `front_end` of.
+pub fn has(front_end: &Value) -> Has {
+    Has {
+        calibration_log: front_end["calibration_log"] == true,
+        bins: front_end["bins"] == true,
+    }
 }
 
 /// Names or messages that are told of many.

@@ -3,11 +3,12 @@
 //!
 //! - [`plan`]: what is asked for, as points. [`runner`]: the points are run, or found in their folder: the one place for that.
 //! - [`printer`]: standard output, files of `--out`, closing line, exit status. [`mod@single`]: the same of the only run or life.
-//! - [`kept`]: what was found. [`notices`]: what is to be known of runs.
+//! - [`planned`]: what is asked for is written down instead. [`kept`]: what was found. [`notices`]: what is to be known of runs.
 
 pub mod kept;
 mod notices;
 mod plan;
+pub mod planned;
 mod printer;
 mod runner;
 mod single;
@@ -41,6 +42,11 @@ pub trait View: Sync {
 
 /// Runs what is planned, or finds it, and prints and keeps what `view` shows of it.
 pub fn several(plan: &Plan<'_>, view: &dyn View) -> Result<()> {
+    if let Some(folder) = plan.output.plan {
+        let (kind, out) = (plan.kind, plan.output.out);
+        let store = kept::store_to_plan(out, kind.name(), &plan.title, output::Has::default())?;
+        return planned::write(folder, out, &plan.points, &store, kind.many());
+    }
     let ran = plan.run(
         |setup, finished| view.values(setup, finished),
         |point, finished| view.pages(point, finished),

@@ -7,7 +7,7 @@ use firstread_session::files::Page;
 use firstread_session::{Alone, Error, Finished, Point, results};
 use serde_json::{Map, Value};
 
-use super::{kept, notices};
+use super::{kept, notices, planned};
 use crate::accept::Acceptance;
 use crate::args::{Form, Interrupted, Output};
 use crate::output::Has;
@@ -41,6 +41,21 @@ pub trait Single {
 /// beside what is always there.
 pub fn single(point: &Point, output: Output<'_>, has: Has, view: &dyn Single) -> Result<()> {
     let one = if point.life.is_some() { "life" } else { "run" };
+    if let Some(folder) = output.plan {
+        let many = if point.life.is_some() {
+            "lives"
+        } else {
+            "runs"
+        };
+        let store = kept::store_to_plan(output.out, one, "", has)?;
+        return planned::write(
+            folder,
+            output.out,
+            std::slice::from_ref(point),
+            &store,
+            many,
+        );
+    }
     let store = kept::store_of_one(output.out, one, has)?;
     let made = |point: &Point, finished: &Finished| {
         (view.values(point, finished), view.pages(point, finished))

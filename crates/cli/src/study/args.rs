@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::args::PlanArgs;
+
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +19,8 @@ Examples:
   firstread study ct-qlc --tension --quick --out tension
       which rows hold together on one chip: its open numbers are drawn again and again from the
       ranges of their evidence, by the plan in studies/ct-qlc/tension.toml (docs/tension.md)
+  firstread study ct-qlc --plan plan
+      writes down all simulations, a file each, for other machines (docs/many-machines.md)
   firstread study --new mine.toml
       a study of your own to begin with: commented, and runs as it is (docs/studies.md)
   firstread study mine.toml --quick --out mine
@@ -39,7 +43,7 @@ pub struct StudyArgs {
     #[arg(value_name = "NAME|FILE|all", required_unless_present = "new")]
     pub(super) study: Option<String>,
     /// Write a study of your own to begin with, commented, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "quick", "drives", "out", "only", "traces", "threads", "tension", "draws"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "quick", "drives", "out", "only", "traces", "threads", "tension", "draws", "folder"])]
     pub(super) new: Option<PathBuf>,
     /// Use fewer requests, drives and points: every claim, at lower precision
     #[arg(long)]
@@ -49,14 +53,16 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) drives: Option<u16>,
     /// Folder of the results; points of the same study that it already holds are not run again
-    #[arg(long, value_name = "DIR", required_unless_present = "new")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["new", "folder"])]
     pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) plan: PlanArgs,
     /// Run only these experiments and correlations
     #[arg(long, value_name = "ID,ID...", value_delimiter = ',')]
     pub(super) only: Vec<String>,
     /// Ask which rows hold together on one chip, by the plan of the study (`tension.toml` beside it): what the cells leave
     /// possible is simulated, and the rest of the study is not run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "folder")]
     pub(super) tension: bool,
     /// Draws of --tension, instead of the plan's own number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]

@@ -14,7 +14,7 @@ mod switches;
 mod tension;
 mod watch;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use firstread_session::study::correlation::Measured;
@@ -28,8 +28,9 @@ use firstread_session::{Finished, Point as Run, Results, Store, Unknown, files, 
 
 use crate::args::{Form, Interrupted, Usage};
 use crate::interrupt;
+use crate::output::Has;
 use crate::progress::Bars;
-use crate::runs::{kept, points_run};
+use crate::runs::{kept, planned, points_run};
 use crate::streams::{data, notice, tell};
 pub use args::StudyArgs;
 use watch::ended;
@@ -52,8 +53,8 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     if let Some(file) = &args.new {
         return new(file);
     }
-    let (Some(given), Some(out)) = (&args.study, &args.out) else {
-        return Err(Usage("name a study, and a folder with --out".into()).into());
+    let Some(given) = &args.study else {
+        return Err(Usage("name a study".into()).into());
     };
     tension::check(args)?;
     let mut studies = find(given)?;
@@ -67,13 +68,19 @@ pub fn study(args: &StudyArgs) -> Result<()> {
         check_only(args, named)?;
     }
     for named in &studies {
-        let folder = match one {
-            true => out.clone(),
-            false => out.join(&named.name),
+        let of = |folder: &Option<PathBuf>| {
+            let folder = folder.as_ref();
+            folder.map(|folder| match one {
+                true => folder.clone(),
+                false => folder.join(&named.name),
+            })
         };
-        match args.tension {
-            true => tension::run(args, named, &folder)?,
-            false => run(args, named, &folder)?,
+        let (out, planned) = (of(&args.out), of(&args.plan.folder));
+        match (out, planned) {
+            (out, Some(folder)) => plan(args, named, out.as_deref(), &folder)?,
+            (Some(out), None) if args.tension => tension::run(args, named, &out)?,
+            (Some(out), None) => run(args, named, &out)?,
+            (None, None) => return Err(Usage("name a folder with --out".into()).into()),
         }
     }
     Ok(())
@@ -121,12 +128,27 @@ fn check_only(args: &StudyArgs, named: &Named) -> Result<()> {
     }
 }
 
-fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
-    let Named { given, name, study } = named;
+/// The workloads of a study; those that are not there are told.
+fn opened(args: &StudyArgs, Named { name, study, .. }: &Named) -> Result<Inputs> {
     let inputs = Inputs::open(study, args.traces.as_deref())?;
     for (workload, why) in &inputs.absent {
         notice(&format!("{name}: left out `{workload}`: {why}"));
     }
+    Ok(inputs)
+}
+
+/// Writes down the simulations of a study in `folder`, but those whose results are in `out`.
+fn plan(args: &StudyArgs, named: &Named, out: Option<&Path>, folder: &Path) -> Result<()> {
+    let inputs = opened(args, named)?;
+    let (points, _) = plan::points(&named.study, &inputs, &args.only, args.quick)?;
+    let points: Vec<Run> = points.into_iter().map(|point| point.run).collect();
+    let store = kept::store_to_plan(out, "study", &named.name, Has::default())?;
+    planned::write(folder, out, &points, &store, "simulations")
+}
+
+fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
+    let Named { given, name, study } = named;
+    let inputs = opened(args, named)?;
     let (points, absent) = plan::points(study, &inputs, &args.only, args.quick)?;
     let facts = facts(study)?;
     let said = sources::said(study)?;

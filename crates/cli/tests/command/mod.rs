@@ -1,9 +1,12 @@
 //! What the tests of the command share: a folder of its own for each, the command in it, and what it printed.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -80,6 +83,47 @@ impl Folder {
     pub fn run(&self, words: impl Words) -> Ran {
         Ran::from(self.start(words).wait_with_output().unwrap())
     }
+}
+
+/// What is in folders of results.
+impl Folder {
+    /// All files below a folder but those of run times, by name.
+    pub fn all(&self, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+        let top = self.0.join(name);
+        let (mut files, mut folders) = (BTreeMap::new(), vec![top.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let below = path.strip_prefix(&top).unwrap().to_owned();
+                match path.is_dir() {
+                    true if below == Path::new("wall") => {}
+                    true => folders.push(path),
+                    false => drop(files.insert(below, fs::read(&path).unwrap_or_default())),
+                }
+            }
+        }
+        files
+    }
+
+    /// The files of two folders are the same, byte for byte.
+    pub fn same(&self, one: &str, other: &str) {
+        let (a, b) = (self.all(one), self.all(other));
+        assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+        for (name, bytes) in &a {
+            assert!(*bytes == b[name], "{} differs", name.display());
+        }
+    }
+}
+
+/// Waits until `is_due`, for two minutes at most.
+pub fn wait_until(is_due: impl Fn() -> bool) {
+    for _ in 0..6_000 {
+        if is_due() {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("what was waited for has not come in two minutes");
 }
 
 /// Arguments: a list of them, or a line with blanks between them.

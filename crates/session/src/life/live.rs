@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use firstread_core::{HostOp, Ns, Status};
+use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::drive::CellModes;
 use firstread_drive::stats::{Wear, Written};
 use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
@@ -51,7 +52,7 @@ pub(super) fn live(
     progress: &mut dyn FnMut(LifeProgress),
 ) -> Result<Lived, Error> {
     let setup = &life.setup;
-    let profile = setup.profile.clone();
+    let profile = DriveProfile::clone(&setup.profile);
     // From the profile without the wear rate: superblocks report real cycles, and so does the curve of losses.
     let losses = Losses::of(&profile, setup.seed)?;
     let profile = profile.at_wear_rate(rate).map_err(LifeError::from)?;

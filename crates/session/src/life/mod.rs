@@ -26,6 +26,7 @@ mod until;
 
 use std::sync::Arc;
 
+use firstread_drive::profile::DriveProfile;
 use firstread_workload::job::JobSpec;
 
 use crate::error::Error;
@@ -150,7 +151,7 @@ impl Life {
                 });
             }
         }
-        profile.clone().at_wear_rate(self.terms.wear_rate)?;
+        DriveProfile::clone(profile).at_wear_rate(self.terms.wear_rate)?;
         match self.terms.until {
             Until::Bad(_) | Until::Full if profile.chip.failures.is_null() => Err(
                 LifeError::NothingFails(self.terms.until, profile.chip.name.clone()),

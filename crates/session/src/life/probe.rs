@@ -84,9 +84,9 @@ fn at(setup: &Setup, job: &ProbeJob, sample: &Sample) -> Result<Probed, Error> {
         },
         ..setup.clone()
     };
-    with_whole_blocks(&mut setup.profile);
+    with_whole_blocks(setup.profile.make_mut());
     let blocks: WornBlocks = sample.blocks.clone();
-    worn::wear(&mut setup.profile, &mut setup.state, blocks);
+    worn::wear(setup.profile.make_mut(), &mut setup.state, blocks);
     let mut outcome = match setup.simulate() {
         Err(Error::Drive(DriveError::State(
             StateError::BadBlocks { .. }

@@ -6,7 +6,7 @@ use firstread_firmware::observe::Owner;
 use super::live::live;
 use super::*;
 use crate::input::TraceArgs;
-use crate::{Simulation, profile};
+use crate::{Profile, Simulation, profile};
 
 /// 64 superblocks of 512 KiB.
 const SMALL: &[&str] = &[
@@ -59,7 +59,7 @@ fn formula_levelling_is_told_in_bytes() {
         let job = format!("[w]\nrw=randwrite\nbs={kib}k\nnorandommap\nsize=20%\n");
         let mut life = life(&job, "bytes=400MB");
         let coarse = set(&["geometry.mapping_unit=8 KiB", "wear.static.spread=4 P/E"]);
-        life.setup.profile = profile("bench-4g", &[set(SMALL), coarse].concat()).unwrap();
+        life.setup.profile = Profile::read("bench-4g", &[set(SMALL), coarse].concat()).unwrap();
         lived(&life, 1)
     };
     for (kib, slots_a_write) in [(4, 0.5), (8, 1.0), (64, 8.0)] {

@@ -412,7 +412,7 @@ fn ftl(outcome: &Outcome) -> Value {
 /// A workload: enough to run it again.
 pub(crate) fn workload(input: &Input) -> Value {
     match input {
-        Input::Jobs { workload, text } => json!({ "name": workload.name, "job_file": text }),
+        Input::Jobs { workload, text, .. } => json!({ "name": workload.name, "job_file": text }),
         Input::Trace(trace) => json!({ "name": trace.name, "speed": trace.speed() }),
         Input::StandIn { row, speed } => {
             json!({ "name": row.name, "speed": speed, "synthetic": row.source })

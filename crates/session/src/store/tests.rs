@@ -11,9 +11,10 @@ use firstread_core::Ns;
 use firstread_drive::{EarlierFill, LastSuperblocks, Precondition, WornBlocks};
 
 use super::*;
+use crate::drive_profile::Profile;
 use crate::input::TraceArgs;
 use crate::life::{ProbeJob, Until};
-use crate::setup::{self, Simulation};
+use crate::setup::Simulation;
 use firstread_drive::profile::Override;
 
 /// A folder of a test, gone with it.
@@ -125,22 +126,22 @@ fn formula_each_input_of_a_run_makes_another_result() {
         }),
         ("a number of the drive", |s| {
             let set = Override::parse("link.max_outstanding=9").unwrap();
-            s.profile = setup::profile("bench-4g", &[set]).unwrap();
+            s.profile = Profile::read("bench-4g", &[set]).unwrap();
         }),
         ("a number of the chip", |s| {
             let set = Override::parse("chip.timing.resume=21us").unwrap();
-            s.profile = setup::profile("bench-4g", &[set]).unwrap();
+            s.profile = Profile::read("bench-4g", &[set]).unwrap();
         }),
         ("a scheme", |s| {
             let set = Override::parse("schemes.gc_victim=random").unwrap();
-            s.profile = setup::profile("bench-4g", &[set]).unwrap();
+            s.profile = Profile::read("bench-4g", &[set]).unwrap();
         }),
-        ("wear rate", |s| s.profile.wear_rate = 2),
+        ("wear rate", |s| s.profile.make_mut().wear_rate = 2),
         ("worn blocks", |s| {
             let superblocks = s.profile.geometry.blocks_per_plane as usize;
             let (mut pe_cycles, retired) = (vec![300; superblocks], vec![false; superblocks]);
             pe_cycles[0] = 299;
-            s.profile.worn = Some(Arc::new(WornBlocks {
+            s.profile.make_mut().worn = Some(Arc::new(WornBlocks {
                 pe_cycles,
                 retired,
                 ..WornBlocks::default()
@@ -464,7 +465,7 @@ fn sequence_what_is_in_the_way_of_a_result_is_an_error() {
 fn formula_a_front_end_of_other_files_makes_another_result() {
     let inputs = || inputs_by("p", &of(job(JOB))).unwrap();
     let of = |decides: Value| {
-        Store::in_memory("test")
+        Store::in_memory("test", "")
             .by_front_end(decides)
             .found_by(inputs())
     };

@@ -13,8 +13,8 @@ use super::plan::{self, Coordinates};
 use super::points::{Estimate, Points};
 use super::spec::{Correlation, Study};
 use crate::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
+use crate::drive_profile::profile;
 use crate::error::Error;
-use crate::setup::profile;
 
 /// The measured pairs of a correlation.
 #[derive(Debug)]

@@ -16,9 +16,9 @@ use super::sample::Sample;
 use super::sample::pages::LIMIT;
 use super::spec::{Cells, Experiment, Study};
 use crate::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
+use crate::drive_profile::profile;
 use crate::error::Error;
 use crate::parallel;
-use crate::setup::profile;
 
 /// A population: of a variant's chips, at a temperature.
 #[derive(Debug)]

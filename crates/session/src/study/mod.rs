@@ -34,10 +34,10 @@ pub mod verdict;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::drive_profile::{is_path, profile};
 use crate::error::Error;
 use crate::files;
 use crate::names::Unknown;
-use crate::setup::{is_path, profile};
 use fact::Fact;
 use spec::Study;
 

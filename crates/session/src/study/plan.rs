@@ -11,6 +11,7 @@ use super::dimension::Dimension;
 use super::error::StudyError;
 use super::spec::{Experiment, Load, Study, Variant};
 use crate::choice::Choice;
+use crate::drive_profile::Profiles;
 use crate::error::{Error, Given, NotATrace};
 use crate::files;
 use crate::input::{Input, TraceArgs};
@@ -193,6 +194,7 @@ pub fn points<'a>(
     quick: bool,
 ) -> Result<(Vec<Point<'a>>, BTreeMap<String, String>), Error> {
     let mut points = Vec::new();
+    let mut profiles = Profiles::default();
     let mut absent = BTreeMap::new();
     for id in study.ids().into_iter().filter(|id| !chosen(only, id)) {
         absent.insert(id.to_owned(), "not run (--only)".to_owned());
@@ -218,7 +220,7 @@ pub fn points<'a>(
                 of_run: &at,
                 at: &at,
             };
-            one.add(inputs, quick, &mut points)?;
+            one.add(inputs, quick, &mut profiles, &mut points)?;
         }
         // What is left of it is still worth running.
         if points.len() > before {
@@ -240,7 +242,7 @@ pub fn points<'a>(
             at: &tried.at,
             of_run: &tried.of_run,
         };
-        let added = one.add(inputs, quick, &mut points);
+        let added = one.add(inputs, quick, &mut profiles, &mut points);
         added.map_err(|error| error.of(format!("switch `{}`", tried.tried.switch)))?;
     }
     Ok((points, absent))
@@ -257,7 +259,13 @@ struct Planned<'a, 'b> {
 
 impl<'a> Planned<'a, '_> {
     /// Adds a simulation for each of its drives.
-    fn add(&self, inputs: &Inputs, quick: bool, points: &mut Vec<Point<'a>>) -> Result<(), Error> {
+    fn add(
+        &self,
+        inputs: &Inputs,
+        quick: bool,
+        profiles: &mut Profiles,
+        points: &mut Vec<Point<'a>>,
+    ) -> Result<(), Error> {
         let (experiment, variant) = (self.experiment, self.variant);
         let place = |error: Error| error.of(format!("experiment `{}`", experiment.id));
         let of_variant =
@@ -273,7 +281,7 @@ impl<'a> Planned<'a, '_> {
             if experiment.own_loads {
                 simulation.state.workload_seed = seed;
             }
-            let setup = simulation.setup().map_err(of_variant)?;
+            let setup = simulation.setup_among(profiles).map_err(of_variant)?;
             let mut run = Point::run(self.under, self.at, setup);
             if let Some(life) = &experiment.life {
                 run = of_life(run, life.of(quick)).map_err(place)?;

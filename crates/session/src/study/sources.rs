@@ -11,8 +11,8 @@ use super::claim::{Claim, FromPoints, Kind};
 use super::dimension::Dimension;
 use super::plan;
 use super::spec::Study;
+use crate::drive_profile::profile;
 use crate::error::Error;
-use crate::setup::profile;
 
 /// What profiles say of a claim.
 #[derive(Clone, PartialEq, Default, Debug)]

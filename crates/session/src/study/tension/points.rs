@@ -14,9 +14,10 @@ use super::cases::{self, Case};
 use super::draw::Draw;
 use super::rule::{Judged, Part};
 use super::spec::{Plan, RowOf};
+use crate::drive_profile::profile;
 use crate::error::Error;
 use crate::matrix;
-use crate::setup::{Simulation, profile};
+use crate::setup::Simulation;
 
 /// What the rows of a plan are simulated with.
 #[derive(Clone, Copy, Debug)]

@@ -17,8 +17,8 @@ use super::cases::{self, Case};
 use super::draw::Draw;
 use super::spec::{Number, Plan, RowOf, Screen, Start};
 use crate::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
+use crate::drive_profile::profile;
 use crate::error::Error;
-use crate::setup::profile;
 
 /// Below this probability a read has ended.
 const NEVER: f64 = 1e-9;
