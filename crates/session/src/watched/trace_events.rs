@@ -20,7 +20,6 @@ use serde_json::{Map, Value, json};
 
 use super::record::op_name;
 use crate::files::{FileError, WholeFile};
-use crate::results;
 
 /// Most slow reads of a timeline.
 pub const MOST_TRACED: usize = 1_000;
@@ -90,7 +89,7 @@ impl TraceEvents {
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let (reads, spans) = self.slowest.finish();
         let about = json!({
-            "program": format!("firstread {}", results::VERSION),
+            "program": concat!("firstread ", env!("CARGO_PKG_VERSION")),
             "run": self.title,
             "slowest_reads": reads.len(),
             "window_ns": self.spec.window.0,
