@@ -523,13 +523,12 @@ pub struct OutputArgs {
 
 /// Whether runs are written down and not made.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Output")]
 pub struct PlanArgs {
     /// Run nothing: write what would be run there, a file a point, for other processes and machines
     ///
     /// `firstread point` runs points; the same command with --out and without --plan prints what they came to. With
     /// --out, points that have a result there are left out (docs/many-machines.md).
-    #[arg(long = "plan", value_name = "DIR")]
+    #[arg(long = "plan", value_name = "DIR", help_heading = "Output")]
     pub folder: Option<PathBuf>,
 }
 

@@ -516,8 +516,8 @@ impl Drop for WholeFile {
     }
 }
 
-/// Writes `content` to a new file at `path`, in a folder that is made where it is not there. False where there is a file
-/// already.
+/// Writes `content` to a new file at `path`, in a folder that is made where it is not there, in one that is. False where there
+/// is a file already.
 ///
 /// # Errors
 /// [`FileError`] where it cannot be written; it is not there then.
@@ -531,7 +531,12 @@ pub(crate) fn create_new(path: &Path, content: &[u8]) -> Result<bool, FileError>
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::NotFound && tries < 100 => {
                 tries += 1;
-                fs::create_dir_all(folder).map_err(FileError::of(folder))?;
+                match fs::create_dir(folder) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(FileError::of(folder)(error));
+                    }
+                    _ => {}
+                }
             }
             Err(error) => return Err(FileError::of(path)(error)),
         }

@@ -21,20 +21,13 @@ use crate::program;
 use crate::results;
 use crate::setup::{BurnInSetup, Setup};
 use crate::watched::Watched;
-use whole::{Bad, Parsed};
-pub(crate) use whole::{Whole, results_in};
+use whole::{Bad, KEPT, MOST_RESULT_MIB, OWN, Parsed};
+pub(crate) use whole::{Whole, result_with_checksum, results_in};
 
 /// The form of the files of a store. Another number is refused.
 const FORM: u64 = 3;
-/// The key of a result below which all is that fio does not have.
-const OWN: &str = "firstread";
-/// The key below that for what the store keeps with a result.
-const KEPT: &str = "kept";
 /// The file by which a folder is known as a store.
 pub(crate) const MARK: &str = "store.json";
-/// Size limit of a result (MiB): what is larger is neither kept nor read. That of 4,096 jobs of reads, which are as many
-/// as a job file may have, has 31 MB.
-const MOST_RESULT_MIB: u64 = 1024;
 
 /// A folder of results, or results that are kept for this run alone.
 #[derive(Debug)]
@@ -384,22 +377,26 @@ impl Store {
     /// Claims the point called `name` for this process; none where nothing is written, and nobody else could.
     ///
     /// # Errors
-    /// [`StoreError`] where a claim cannot be written.
+    /// [`StoreError`] where a claim cannot be written, or the folder has been deleted.
     pub(crate) fn claim(&self, name: &str) -> Result<Option<Claiming>, StoreError> {
-        match &self.folder {
-            Some(folder) => Ok(Some(claim::claim(folder, name)?)),
-            None => Ok(None),
+        let Some(folder) = &self.folder else {
+            return Ok(None);
+        };
+        self.check_mark(folder)?;
+        let claimed = claim::claim(folder, name);
+        if claimed.is_err() {
+            self.check_mark(folder)?;
         }
+        Ok(Some(claimed?))
     }
 
-    /// Path of the result called `name`, below the folder.
-    fn file(name: &str) -> String {
-        format!("points/{name}.json")
-    }
-
-    /// Path of the file with its run time and memory, which differ from run to run.
-    fn wall_file(name: &str) -> String {
-        format!("wall/{name}.json")
+    /// That the folder has not been deleted: it is not made anew with what happens to end, or to begin, after that.
+    fn check_mark(&self, folder: &Path) -> Result<(), StoreError> {
+        let mark = folder.join(MARK);
+        match self.mark.is_none() && !files::is_file(&mark) {
+            true => Err(StoreError::Gone { path: mark }),
+            false => Ok(()),
+        }
     }
 
     /// Key of how long a simulation took (s).
@@ -420,7 +417,7 @@ impl Store {
         let Some(folder) = &self.folder else {
             return Ok(Search::Nothing);
         };
-        let path = folder.join(Store::file(name));
+        let path = folder.join(whole::file(name));
         if files::is_folder(&path) {
             return Err(StoreError::IsFolder { path });
         }
@@ -446,7 +443,7 @@ impl Store {
             let page = page.display();
             return Ok(Search::Not(format!("{page} is not as it was written")));
         }
-        let wall = folder.join(Store::wall_file(name));
+        let wall = folder.join(whole::wall_file(name));
         let (wall, no_wall) = match read_wall(&wall) {
             Ok(wall) => (wall, None),
             Err(why) => (Map::new(), Some(format!("{}: {why}", wall.display()))),
@@ -530,7 +527,7 @@ impl Store {
     /// As [`Store::write`].
     pub(crate) fn write_part(&self, name: &str, pages: &[Page]) -> Result<(), StoreError> {
         if let Some(folder) = &self.folder {
-            files::remove(&folder.join(Store::file(name)))?;
+            files::remove(&folder.join(whole::file(name)))?;
         }
         self.write(&self.marked(pages.to_vec()))
     }
@@ -563,11 +560,7 @@ impl Store {
         };
         wall.insert(self.wall_key(), wall_s.into());
         if let Some(folder) = &self.folder {
-            // A folder that was deleted is not made anew with what happens to end after that.
-            let mark = folder.join(MARK);
-            if self.mark.is_none() && !files::is_file(&mark) {
-                return Err(StoreError::Gone { path: mark });
-            }
+            self.check_mark(folder)?;
             let of_page = |(path, content): &Page| {
                 let path = path.to_string_lossy().into_owned();
                 (path, Value::from(files::checksum(content)))
@@ -580,11 +573,11 @@ impl Store {
             });
             let mut pages = self.marked(made.pages);
             let wall = with_checksum(&mut wall.clone().into());
-            pages.push((Store::wall_file(name).into(), wall.into_bytes()));
+            pages.push((whole::wall_file(name).into(), wall.into_bytes()));
             // The last one: it says that the others are there.
             let text = result_with_checksum(&mut value);
             if text.len() as u64 > self.most_bytes {
-                let path = folder.join(Store::file(name));
+                let path = folder.join(whole::file(name));
                 let (bytes, most_bytes) = (text.len() as u64, self.most_bytes);
                 return Err(StoreError::TooLarge {
                     path,
@@ -592,9 +585,9 @@ impl Store {
                     most_bytes,
                 });
             }
-            pages.push((Store::file(name).into(), text.into_bytes()));
+            pages.push((whole::file(name).into(), text.into_bytes()));
             files::write(folder, &pages)?;
-            self.have(folder.join(Store::file(name)));
+            self.have(folder.join(whole::file(name)));
         }
         Ok(self.kept(made.values, &result, wall, how))
     }
@@ -634,13 +627,6 @@ fn read_wall(path: &Path) -> Result<Map<String, Value>, WallError> {
 fn with_checksum(value: &mut Value) -> String {
     let checksum = files::checksum(results::text(value).as_bytes());
     value["checksum"] = checksum.into();
-    results::text(value)
-}
-
-/// The same of a result, whose checksum is among what the store keeps with it.
-pub(crate) fn result_with_checksum(value: &mut Value) -> String {
-    let checksum = files::checksum(results::text(value).as_bytes());
-    value[OWN][KEPT]["checksum"] = checksum.into();
     results::text(value)
 }
 

@@ -8,7 +8,6 @@ use firstread_drive::profile::{Kind, Override};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::FORM;
 use super::error::PlanError;
 use super::state::{StateData, UntilData, precondition};
 use super::texts::{TextsRead, TextsWritten};
@@ -24,6 +23,9 @@ use crate::setup::{BurnInSetup, Setup};
 use crate::store::Store;
 use crate::watched::Watched;
 use crate::worn;
+
+/// The form of the files of a plan. Another number is refused.
+pub(super) const FORM: u64 = 1;
 
 /// A [`Point`], and the folder that its result is for.
 #[derive(Serialize, Deserialize, Debug)]

@@ -15,7 +15,7 @@ mod state;
 mod texts;
 mod workload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,12 +29,10 @@ use crate::matrix::{Matrix, Point};
 use crate::program;
 use crate::results;
 use crate::store::{Search, Store};
-use data::PointData;
+use data::{FORM, PointData};
 pub use error::PlanError;
 use texts::{TextsRead, TextsWritten};
 
-/// The form of the files of a plan. Another number is refused.
-pub const FORM: u64 = 1;
 /// The file that lists the points of a plan.
 pub const INDEX: &str = "plan.json";
 /// The folder of points in a plan.
@@ -71,8 +69,8 @@ pub fn write(
         store,
         program: program::identity()?,
         texts: TextsWritten::new(folder),
-        drives: BTreeMap::new(),
-        inputs: BTreeMap::new(),
+        drives: BTreeSet::new(),
+        inputs: BTreeSet::new(),
     };
     let mut rows = Vec::new();
     let (mut found, mut unknown_cost) = (0, 0);
@@ -172,9 +170,9 @@ struct Writer<'a> {
     program: &'static str,
     texts: TextsWritten<'a>,
     /// Drives that were written and read back, by their data.
-    drives: BTreeMap<String, ()>,
+    drives: BTreeSet<String>,
     /// The same of workloads.
-    inputs: BTreeMap<String, ()>,
+    inputs: BTreeSet<String>,
 }
 
 impl Writer<'_> {
@@ -185,24 +183,20 @@ impl Writer<'_> {
         let text = data.text()?;
         let texts = TextsRead::new(self.folder);
         let drive = serde_json::to_string(&data.drive).map_err(PlanError::defect)?;
-        if !self.drives.contains_key(&drive) {
+        if self.drives.insert(drive) {
             let mut state = point.setup.state;
             let profile = data.drive.read(&texts, &mut state)?;
             if profile.checksum() != point.setup.profile.checksum() {
                 return Err(PlanError::NotTheSame("its drive").into());
             }
-            self.drives.insert(drive, ());
         }
         if data.state.read()? != point.setup.state {
             return Err(PlanError::NotTheSame("the state of its drive").into());
         }
         for (data, input) in data.inputs().into_iter().zip(inputs_of(point)) {
             let written = serde_json::to_string(data).map_err(PlanError::defect)?;
-            if !self.inputs.contains_key(&written) {
-                if data.read(&texts)?.identity()? != input.identity()? {
-                    return Err(PlanError::NotTheSame("its workload").into());
-                }
-                self.inputs.insert(written, ());
+            if self.inputs.insert(written) && data.read(&texts)?.identity()? != input.identity()? {
+                return Err(PlanError::NotTheSame("its workload").into());
             }
         }
         Ok(text)

@@ -4,9 +4,34 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{KEPT, MOST_RESULT_MIB, OWN, Store, result_with_checksum};
 use crate::error::{Error, MergeError, StoreError};
 use crate::files::{self, Page};
+use crate::results;
+
+/// The key of a result below which all is that fio does not have.
+pub(super) const OWN: &str = "firstread";
+/// The key below that for what the store keeps with a result.
+pub(super) const KEPT: &str = "kept";
+/// Size limit of a result (MiB): what is larger is neither kept nor read. That of 4,096 jobs of reads, which are as many
+/// as a job file may have, has 31 MB.
+pub(super) const MOST_RESULT_MIB: u64 = 1024;
+
+/// Path of the result called `name`, below the folder.
+pub(super) fn file(name: &str) -> String {
+    format!("points/{name}.json")
+}
+
+/// Path of the file with its run time and memory, which differ from run to run.
+pub(super) fn wall_file(name: &str) -> String {
+    format!("wall/{name}.json")
+}
+
+/// `value`, a result to which a checksum of all else in it is added, as the text of its file.
+pub(crate) fn result_with_checksum(value: &mut Value) -> String {
+    let checksum = files::checksum(results::text(value).as_bytes());
+    value[OWN][KEPT]["checksum"] = checksum.into();
+    results::text(value)
+}
 
 /// What the file of a result holds.
 pub(super) struct Parsed {
@@ -79,7 +104,7 @@ impl Whole {
     /// # Errors
     /// [`MergeError::Damaged`] where it is not as it was written.
     pub fn read(folder: &Path, name: &str) -> Result<Whole, Error> {
-        let path = folder.join(Store::file(name));
+        let path = folder.join(file(name));
         let bytes = files::read_up_to(&path, MOST_RESULT_MIB << 20)?;
         let bad = |why: String| MergeError::Damaged {
             path: path.clone(),
@@ -119,9 +144,9 @@ impl Whole {
             .map(|(n, _)| n.clone())
             .collect();
         // How long it took may be unknown.
-        let wall = Store::wall_file(name);
+        let wall = wall_file(name);
         names.extend(files::is_file(&folder.join(&wall)).then_some(wall));
-        names.push(Store::file(name));
+        names.push(file(name));
         let mut pages = Vec::new();
         for name in names {
             let path = folder.join(&name);
