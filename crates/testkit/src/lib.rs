@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use firstread_core::{HostOp, Ns};
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
 use firstread_drive::tables::DriveTables;
-use firstread_drive::{CutAt, Drive, DriveState, Host, RunError, RunStats, tables};
+use firstread_drive::{CutAt, Drive, DriveState, Host, Precondition, RunError, RunStats, tables};
 use firstread_firmware::policy::AXES;
 use firstread_workload::{TraceRecord, fio};
 
@@ -61,6 +61,26 @@ pub fn profile(name: &str, set: &[&str]) -> DriveProfile {
         .map(|s| Override::parse(s).unwrap_or_else(|e| panic!("{e}")))
         .collect();
     load_drive(&Library::new(), name, &overrides, AXES).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The drive `bench-4g` cut down to two dies and 160 superblocks of 512 slots, 15 % of them to spare, overwritten at random: a drive that
+/// cleans, small enough to be made often. `set` are further overrides.
+///
+/// # Panics
+/// As [`profile`].
+pub fn overwritten(set: &[&str]) -> Drive {
+    let small = [
+        "geometry.channels=2",
+        "geometry.chips_per_channel=1",
+        "geometry.dies_per_chip=1",
+        "geometry.blocks_per_plane=160",
+        "capacity=272 MiB",
+    ];
+    let state = DriveState {
+        precondition: Precondition::Random,
+        ..DriveState::default()
+    };
+    drive(profile("bench-4g", &[&small, set].concat()), &state, 1)
 }
 
 /// A full drive, `age_h` hours at 55 °C after its fill, worn by `pe_cycles`.

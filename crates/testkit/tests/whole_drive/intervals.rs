@@ -4,8 +4,8 @@
 
 use firstread_core::Stream;
 use firstread_drive::stats::Amplification;
-use firstread_drive::{Drive, DriveState, Host, Precondition};
-use firstread_testkit::{drive, profile};
+use firstread_drive::{Drive, Host};
+use firstread_testkit::overwritten;
 use firstread_workload::fio;
 
 /// Requests of a lead-in: fewer than so many.
@@ -13,23 +13,7 @@ const LEAD: u64 = 20_000;
 const REQUESTS: u64 = 120_000;
 const RUNS: u64 = 8;
 
-const MIXED: &str = "[m]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=32\nnorandommap\n";
-
-/// 160 superblocks of 512 slots, overwritten at random.
-fn overwritten() -> Drive {
-    let small = [
-        "geometry.channels=2",
-        "geometry.chips_per_channel=1",
-        "geometry.dies_per_chip=1",
-        "geometry.blocks_per_plane=160",
-        "capacity=272 MiB",
-    ];
-    let state = DriveState {
-        precondition: Precondition::Random,
-        ..DriveState::default()
-    };
-    drive(profile("bench-4g", &small), &state, 1)
-}
+const MIXED: &str = "[m]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=32\nnorandommap\nio_size=1t\n";
 
 fn amplification(drive: &Drive, seed: u64) -> Amplification {
     let mut drive = drive.clone();
@@ -40,14 +24,16 @@ fn amplification(drive: &Drive, seed: u64) -> Amplification {
     };
     let lead = Stream::new(seed).named("lead").at(0).below(LEAD).max(1);
     run(lead, !seed);
-    run(REQUESTS, seed).amplification
+    let stats = run(REQUESTS, seed);
+    assert_eq!(stats.requests, REQUESTS);
+    stats.amplification
 }
 
 /// A drive that was put into its steady state is found in it, and the interval of its write amplification is as wide as runs differ. By neighbouring
 /// segments alone it was eleven times as wide.
 #[test]
 fn formula_an_overwritten_drive_is_steady_within_what_runs_differ_by() {
-    let drive = overwritten();
+    let drive = overwritten(&[]);
     let runs = (1..=RUNS).map(|seed| amplification(&drive, seed));
     let steady: Vec<_> = runs.map(|found| found.steady().expect("steady")).collect();
     let mean = steady.iter().map(|e| e.mean).sum::<f64>() / RUNS as f64;
