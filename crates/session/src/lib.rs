@@ -36,6 +36,7 @@ mod choice;
 mod claim;
 pub mod conditions;
 mod content;
+mod cost;
 mod drive_profile;
 mod error;
 pub mod files;

@@ -36,12 +36,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::claim::{Claiming, Holder};
+use crate::cost;
 use crate::error::Error;
 use crate::files::{self, Page};
 use crate::finished::{Finished, FinishedLife};
 use crate::life::{Life, LifeProgress, Terms};
 use crate::parallel::{self, Job};
-use crate::planned::cost;
 use crate::program;
 use crate::results;
 use crate::setup::Setup;
@@ -452,7 +452,10 @@ impl Matrix<'_> {
 
     /// Jobs of `groups` that share a drive each. `point` tells the point of what is in a group. What has no known length comes first.
     fn chains(&self, groups: Vec<Vec<usize>>, point: impl Fn(usize) -> usize) -> Vec<Job<Chain>> {
-        let cost = |i| cost::requests(&self.points[point(i)]).unwrap_or(f64::INFINITY);
+        let cost = |i| {
+            let Point { setup, life, .. } = &self.points[point(i)];
+            cost::requests(setup, life.as_ref()).unwrap_or(f64::INFINITY)
+        };
         let chain = |group: Vec<usize>| Chain {
             points: group.into_iter().rev().map(|i| (i, cost(i))).collect(),
             prepared: None,

@@ -8,7 +8,6 @@
 //! alone. So the numbers of a profile need no second form that would have to be exact. The key of a point is a checksum of
 //! all that its result depends on: what is read has to have it.
 
-pub(crate) mod cost;
 mod data;
 pub(crate) mod error;
 mod state;
@@ -21,6 +20,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::cost;
 use crate::drive_profile::Profile;
 use crate::error::Error;
 use crate::files::{self, Page};
@@ -90,7 +90,7 @@ pub fn write(
             found += 1;
             continue;
         }
-        let cost = cost::requests(point);
+        let cost = cost::requests(&point.setup, point.life.as_ref());
         unknown_cost += usize::from(cost.is_none());
         let file = format!("{POINTS}/{:05}.json", rows.len() + 1);
         let key = key(&inputs);

@@ -38,16 +38,20 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
     }
 }
 
-/// The drive `tlc-48l` with overrides, or why it is refused.
 #[cfg(test)]
-fn loaded(set: &[&str]) -> Result<DriveProfile, String> {
+mod tests {
+    use super::*;
     use crate::profile::{Library, Override, load_drive};
-    let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
-    load_drive(
-        &Library::new(),
-        "tlc-48l",
-        &set,
-        firstread_firmware::policy::AXES,
-    )
-    .map_err(|e| e.to_string())
+
+    /// The drive `tlc-48l` with overrides, or why it is refused.
+    pub(super) fn loaded(set: &[&str]) -> Result<DriveProfile, String> {
+        let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
+        load_drive(
+            &Library::new(),
+            "tlc-48l",
+            &set,
+            firstread_firmware::policy::AXES,
+        )
+        .map_err(|e| e.to_string())
+    }
 }

@@ -188,7 +188,7 @@ mod tests {
     use firstread_core::params::Role;
     use firstread_firmware::policy::AXES;
 
-    use super::super::loaded;
+    use super::super::tests::loaded;
     use super::*;
     use crate::profile::{Library, Override, load_drive};
 

@@ -209,7 +209,7 @@ mod tests {
     use firstread_core::params::{Role, Scheme};
     use firstread_firmware::policy::AXES;
 
-    use super::super::loaded;
+    use super::super::tests::loaded;
     use super::*;
     use crate::profile::{Library, Override, load_drive};
 

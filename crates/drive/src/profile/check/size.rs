@@ -268,7 +268,7 @@ mod tests {
     use firstread_firmware::observe::{Epoch, HeatConfig};
     use firstread_firmware::policy::AXES;
 
-    use super::super::loaded;
+    use super::super::tests::loaded;
     use crate::profile::{Library, Override, ResolvedEntry, load_drive};
 
     /// Heat is counted where a scheme needs it or the profile says so, and takes the memory that it says.

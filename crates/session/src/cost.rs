@@ -1,20 +1,19 @@
-//! What a point is expected to cost, in requests.
+//! What a run or a life is expected to cost, in requests.
 
 use crate::life::{STAGES, Terms, Until};
-use crate::matrix::Point;
 use crate::setup::Setup;
 
 /// Drive writes that a burn-in takes at least: each superblock is turned over twice (docs/writes.md).
 const BURN_IN_DRIVE_WRITES: f64 = 2.0;
 const DAYS_A_YEAR: f64 = 365.25;
 
-/// What `point` is expected to cost (requests): those that it measures, two drive writes of a burn-in, and what a life
+/// What a run of `setup`, or its life as `life` asks, is expected to cost (requests): those that it measures, two drive writes of a burn-in, and what a life
 /// writes, a request a mapping unit. None where that is not known before it runs: of a trace without a limit, and of jobs
 /// that end by time.
-pub(crate) fn requests(point: &Point) -> Option<f64> {
-    match &point.life {
-        Some(terms) => Some(of_life(&point.setup, terms).round()),
-        None => of_run(&point.setup),
+pub(crate) fn requests(setup: &Setup, life: Option<&Terms>) -> Option<f64> {
+    match life {
+        Some(terms) => Some(of_life(setup, terms).round()),
+        None => of_run(setup),
     }
 }
 
