@@ -15,7 +15,7 @@ use crate::timeline::interval;
 pub struct TraceEventsArgs {
     /// Write a timeline of the slowest reads to this file: what each die, channel, decoder and the host link did around them
     ///
-    /// Chrome trace events, opened by https://ui.perfetto.dev or chrome://tracing. Each read has a track with what it waited
+    /// Chrome trace events, opened by ui.perfetto.dev or chrome://tracing. Each read has a track with what it waited
     /// for, which adds up to its latency, and arrows to its operations; the other tracks show whose operation goes on: host
     /// reads, retry 3, cleaning, programs, erases, suspensions. The file is written at the end of the run, as a whole or not at
     /// all. docs/output.md reads one aloud.

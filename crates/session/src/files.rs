@@ -818,6 +818,20 @@ mod tests {
     }
 
     /// In pieces or as a whole, the checksum is the same; one bit changes it.
+    /// A claim that another process has taken meanwhile stays.
+    #[test]
+    fn sequence_a_file_with_other_content_is_not_taken_away() {
+        let folder = Folder::new("away");
+        fs::create_dir_all(&folder.0).unwrap();
+        let path = folder.0.join("claim");
+        fs::write(&path, "theirs").unwrap();
+        take_away(&path, b"mine").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+        take_away(&path, b"theirs").unwrap();
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+    }
+
     #[test]
     fn model_a_checksum_in_pieces_is_that_of_the_whole() {
         let mut bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i * 7 % 251) as u8).collect();

@@ -202,6 +202,17 @@ fn formula_what_is_rarely_asked_comes_back() {
             s.input = jobs.with_option("iodepth", "3").unwrap().into();
         }),
         on("bench-4g", |s| {
+            let mut jobs = Input::open("write-wait-read").unwrap();
+            let Input::Jobs { workload, .. } = &mut jobs else {
+                panic!("{jobs:?}");
+            };
+            workload
+                .jobs
+                .iter_mut()
+                .for_each(|job| job.number_ios = None);
+            s.input = jobs.into();
+        }),
+        on("bench-4g", |s| {
             let words = ["--name=a", "--rw=randread", "--bs=4k", "--eta=never"];
             s.input = Input::command_line(&words.map(String::from), &[])
                 .unwrap()
@@ -254,7 +265,7 @@ fn refused(path: &Path) -> String {
 }
 
 #[test]
-fn what_is_refused() {
+fn smoke_what_is_refused() {
     let folder = Folder::new("refused");
     let points = [on("bench-4g", |_| {})];
     plan(&folder, &points);

@@ -62,7 +62,7 @@ fn made_otherwise(folder: &Path, change: impl FnOnce(&mut Value)) {
 /// Results by another program or version are refused, and so is another result of the same inputs, also where it has another name.
 /// Nothing is written then.
 #[test]
-fn what_is_refused() {
+fn smoke_what_is_refused() {
     let folder = Folder::new("refused");
     let one = folder.with_results("one");
     let out = folder.0.join("out");

@@ -1,6 +1,6 @@
 //! Plans: simulations and lives that are written down, a file a point, and run elsewhere.
 //!
-//! - [`write`]: a folder of points, and [`INDEX`], which lists them. [`Reader`]: points read back.
+//! - [`write()`]: a folder of points, and [`INDEX`], which lists them. [`Reader`]: points read back.
 //! - `data`: a point as its file has it; `state`, `workload`: parts of that. `texts`: what points share, by its checksum.
 //!
 //! A point is written as what it was made of: a drive by name, the files beyond the shipped ones, the values that replace
