@@ -263,10 +263,10 @@ impl Page {
         }
     }
 
-    /// Lines of the label below `panel`, whose axis is `width` long. It may be as wide as the room between panels lets it.
+    /// Lines of the label below `panel`, whose axis is `width` long. It may reach into the room between panels.
     fn x_label(&self, panel: &Panel, width: f64) -> Vec<String> {
-        let width = width + self.left_of(panel);
-        self.font.lines(&panel.x.label, LABEL_PX, width)
+        self.font
+            .lines(&panel.x.label, LABEL_PX, width + BETWEEN_PX)
     }
 
     /// Lines of the label on the left of `panel`. Its height is not known yet where room is made for them.
