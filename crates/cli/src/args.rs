@@ -619,6 +619,19 @@ impl std::error::Error for Interrupted {}
 #[derive(Debug)]
 pub struct Usage(pub String);
 
+/// Refuses `option` for a command that makes several runs.
+///
+/// # Errors
+/// [`Usage`] unless `is_one` says that it makes one.
+pub fn of_one_run(option: &str, is_one: bool) -> Result<(), Usage> {
+    match is_one {
+        true => Ok(()),
+        false => Err(Usage(format!(
+            "{option} is of one run: of lists of values, --drives or several seeds, give one"
+        ))),
+    }
+}
+
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use firstread_session::{LogFormat, LogSpec, MOST_SLOWEST, Which};
 
-use crate::args::Usage;
+use crate::args::{Usage, of_one_run};
 
 /// Whether and how requests are logged.
 #[derive(Args, Clone, Debug)]
@@ -50,12 +50,7 @@ impl LogArgs {
         let Some(path) = &self.log else {
             return Ok(None);
         };
-        if !is_one {
-            return Err(Usage(
-                "--log is of one run: of lists of values, --drives or several seeds, give one"
-                    .into(),
-            ));
-        }
+        of_one_run("--log", is_one)?;
         let format = LogFormat::of(path);
         if !format.is_built() {
             return Err(Usage(format!(

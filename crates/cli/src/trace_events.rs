@@ -6,7 +6,7 @@ use clap::Args;
 use firstread_core::Ns;
 use firstread_session::{MOST_TRACED, TraceSpec};
 
-use crate::args::Usage;
+use crate::args::{Usage, of_one_run};
 use crate::timeline::interval;
 
 /// Whether and how the slowest reads are drawn.
@@ -47,12 +47,7 @@ impl TraceEventsArgs {
         let Some(path) = &self.trace_events else {
             return Ok(None);
         };
-        if !is_one {
-            return Err(Usage(
-                "--trace-events is of one run: of lists of values, --drives or several seeds, give one"
-                    .into(),
-            ));
-        }
+        of_one_run("--trace-events", is_one)?;
         Ok(Some(TraceSpec {
             path: path.clone(),
             reads: self.trace_slowest,

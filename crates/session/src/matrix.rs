@@ -207,7 +207,7 @@ impl Matrix<'_> {
     ///
     /// # Errors
     /// Those of [`simulate`](crate::simulate::simulate()): of the first point in order that fails. After a failure no
-    /// further simulation is started. Points that share a drive stand where the first of them does.
+    /// simulation of a later point is started. Points that share a drive stand where the first of them does.
     /// [`Error::Interrupted`] where a point was interrupted.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, Error> {
         let run = |finished| match finished {
@@ -220,11 +220,12 @@ impl Matrix<'_> {
 
     /// What every point came to, in their order; none for one that was interrupted, or not begun because of that.
     fn all(&self) -> Result<Vec<Option<Finished>>, Error> {
-        let chains = self.chains(sharing(self.points.iter())?, |i| i);
-        let of_chains = parallel::longest_first(chains, self.threads, |mut chain, further| {
-            let mut all = Vec::new();
-            while let Some(i) = chain.next() {
-                let finished = self.run(&self.points[i], &mut chain, further)?;
+        let groups = sharing(self.points.iter())?;
+        let all = self.in_chains(
+            groups,
+            |i| i,
+            |i, chain, further| {
+                let finished = self.run(&self.points[i], chain, further)?;
                 if let Some(finished) = &finished {
                     let ended = match finished {
                         Finished::Run(outcome) => results::ended(outcome.stats.ended),
@@ -232,13 +233,9 @@ impl Matrix<'_> {
                     };
                     self.watch.done(&self.points[i], ended);
                 }
-                all.push((i, finished));
-            }
-            Ok::<_, Error>(all)
-        })?;
-        let mut all: Vec<(usize, Option<Finished>)> = of_chains.into_iter().flatten().collect();
-        // Groups of points that share a drive are run together, so outcomes come out of the order of the points.
-        all.sort_by_key(|(i, _)| *i);
+                Ok(finished)
+            },
+        )?;
         Ok(all.into_iter().map(|(_, finished)| finished).collect())
     }
 
@@ -281,25 +278,20 @@ impl Matrix<'_> {
         let mut held: Vec<(usize, Holder)> = Vec::new();
         // Points that other processes are making are looked at again after all others, alone.
         while !groups.is_empty() {
-            let chains = self.chains(groups, |run| runs[run][0]);
-            let of_chains = parallel::longest_first(chains, self.threads, |mut chain, further| {
-                let mut all = Vec::new();
-                while let Some(i) = chain.next() {
-                    let came = self.kept_or_run(store, &runs[i], &made, &mut chain, further)?;
-                    all.push((i, came));
-                }
-                Ok::<_, Error>(all)
-            })?;
+            let all = self.in_chains(
+                groups,
+                |run| runs[run][0],
+                |run, chain, further| self.kept_or_run(store, &runs[run], &made, chain, further),
+            )?;
             let waited = held.len();
             held.clear();
-            for (i, came) in of_chains.into_iter().flatten() {
+            for (i, came) in all {
                 match came {
                     Came::Kept(of) => kept[i] = Some(*of),
                     Came::Interrupted => {}
                     Came::Held(by) => held.push((i, by)),
                 }
             }
-            held.sort_by_key(|(i, _)| *i);
             groups = match store.waits() {
                 true => held.iter().map(|(i, _)| vec![*i]).collect(),
                 false => Vec::new(),
@@ -450,8 +442,14 @@ impl Matrix<'_> {
         Ok(Finished::Life(of.into()))
     }
 
-    /// Jobs of `groups` that share a drive each. `point` tells the point of what is in a group. What has no known length comes first.
-    fn chains(&self, groups: Vec<Vec<usize>>, point: impl Fn(usize) -> usize) -> Vec<Job<Chain>> {
+    /// What `one` makes of each that is in `groups`, which share a drive each, in their order. Those that cost most are begun first, and
+    /// what has no known length before them. `point` tells the point of what is in a group.
+    fn in_chains<O: Send>(
+        &self,
+        groups: Vec<Vec<usize>>,
+        point: impl Fn(usize) -> usize,
+        one: impl Fn(usize, &mut Chain, &dyn Fn(Job<Chain>)) -> Result<O, Error> + Sync,
+    ) -> Result<Vec<(usize, O)>, Error> {
         let cost = |i| {
             let Point { setup, life, .. } = &self.points[point(i)];
             cost::requests(setup, life.as_ref()).unwrap_or(f64::INFINITY)
@@ -460,7 +458,18 @@ impl Matrix<'_> {
             points: group.into_iter().rev().map(|i| (i, cost(i))).collect(),
             prepared: None,
         };
-        groups.into_iter().map(|group| chain(group).job()).collect()
+        let jobs = groups.into_iter().map(|group| chain(group).job()).collect();
+        let of_chains = parallel::longest_first(jobs, self.threads, |mut chain, further| {
+            let mut all = Vec::new();
+            while let Some(i) = chain.next() {
+                all.push((i, one(i, &mut chain, further)?));
+            }
+            Ok::<_, Error>(all)
+        })?;
+        let mut all: Vec<(usize, O)> = of_chains.into_iter().flatten().collect();
+        // What shares a drive is run together, so it comes out of order.
+        all.sort_by_key(|(i, _)| *i);
+        Ok(all)
     }
 
     /// The points of each simulation, in the order of their first point: those with the same inputs share one.

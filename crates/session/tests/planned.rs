@@ -87,6 +87,9 @@ fn each_comes_back(folder: &Folder, points: &[Point], nth: usize) {
     }
 }
 
+/// Of the thousands of points of a full form, every so many-th is read back: a prime, so that values of every coordinate are among them.
+const OF_MANY: usize = 23;
+
 /// Every point of the quick form of the study called `name`, and some of thousands of its full form.
 fn study_comes_back(name: &str) {
     let (_, text) = STUDIES.iter().find(|(n, _)| *n == name).unwrap();
@@ -98,7 +101,7 @@ fn study_comes_back(name: &str) {
         let folder = Folder::new(name);
         let planned = plan(&folder, &all);
         assert!(planned > 0 && planned <= all.len());
-        each_comes_back(&folder, &all, if quick { 1 } else { 23 });
+        each_comes_back(&folder, &all, if quick { 1 } else { OF_MANY });
     }
 }
 

@@ -13,10 +13,11 @@ use firstread_session::conditions::Condition;
 use firstread_session::results::{result_and_wall, text};
 use firstread_session::simulate::simulate;
 use firstread_session::{
-    Input, Interrupt, LogFormat, LogSpec, Outcome, Progress, Setup, Simulation, TraceSpec, Watched,
-    Which,
+    Input, Interrupt, LogFormat, LogSpec, Progress, Setup, Simulation, TraceSpec, Watched, Which,
 };
 use serde_json::Value;
+
+use crate::written_down::run;
 
 /// Reads with retries beside programs that are suspended, and a ramp.
 const MIXED: &str = "\
@@ -50,15 +51,6 @@ fn traced(name: &str, reads: usize) -> TraceSpec {
         reads,
         window: Ns(300_000),
     }
-}
-
-fn run(simulation: &Simulation, watched: Watched) -> (Setup, Outcome) {
-    let setup = Setup {
-        watched,
-        ..simulation.setup().unwrap()
-    };
-    let outcome = setup.simulate().unwrap();
-    (setup, outcome)
 }
 
 /// A trace whose form has been checked.

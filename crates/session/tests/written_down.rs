@@ -62,7 +62,8 @@ fn logged(name: &str, which: Which) -> LogSpec {
 
 const ALL: Which = Which::Every(NonZeroU64::MIN);
 
-fn run(simulation: &Simulation, watched: Watched) -> (Setup, Outcome) {
+/// A run of `simulation` of which `watched` is written down.
+pub(crate) fn run(simulation: &Simulation, watched: Watched) -> (Setup, Outcome) {
     let setup = Setup {
         watched,
         ..simulation.setup().unwrap()

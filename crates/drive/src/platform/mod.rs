@@ -433,6 +433,9 @@ impl<P: Payload> Platform<P> {
     /// The last of `bytes` of command `id` will have crossed the host link at `end`.
     #[inline]
     fn record_link(&mut self, id: CommandId, bytes: u32, end: Ns) {
+        if self.hardware.recorder.is_none() {
+            return;
+        }
         let start = Ns(end.0 - self.bytes_ns(bytes).0);
         if let Some(recorder) = &mut self.hardware.recorder {
             let command = &self.slots[id.0 as usize].command;
