@@ -21,7 +21,11 @@ import sys
 import time
 from pathlib import Path
 
-import ray
+if "RAY_ADDRESS" not in os.environ:
+    # Ray on one machine: nothing of it is to be reached from others. Ray reads this when it is imported.
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+
+import ray  # noqa: E402
 
 # Exit statuses of `firstread point` (see its --help).
 BAD_INPUT, END_OF_LIFE, HELD = 2, 4, 5

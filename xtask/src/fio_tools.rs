@@ -125,7 +125,7 @@ fn kept(folder: &Path, binary: &Path, fio_plot: &Path) -> Result<(), String> {
         output(run.current_dir(&at).args(command).args(SHORT))
     };
     // Many runs at once, and the same with nothing varied but what fio-plot draws.
-    run(&in_readme("--out results")?)?;
+    run(&in_readme("iodepth=1,32 --out results")?)?;
     let depths = ["--job", "iodepth=1,16", "--job", "numjobs=1,2"];
     run(&[&["run", "job.fio"], &depths[..], &["--out", "depths"]].concat())?;
     run(&["run", "job.fio", "--out", "one"])?;
