@@ -274,6 +274,7 @@ impl DriveArgs {
             limit: args.limit,
             burn_in: None,
             wear_from: self.wear_from.clone(),
+            split: None,
             watched: Watched::default(),
         })
     }

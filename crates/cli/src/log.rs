@@ -42,6 +42,10 @@ fn slowest(text: &str) -> Result<usize, String> {
 }
 
 impl LogArgs {
+    pub fn is_asked(&self) -> bool {
+        self.log.is_some()
+    }
+
     /// The log that is asked for, of a command that makes one run where `is_one` says so.
     ///
     /// # Errors

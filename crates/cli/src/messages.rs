@@ -1,5 +1,6 @@
 //! Error texts of this command, which name the option that helps, and its exit status.
 
+use firstread_session::split::SplitError;
 use firstread_session::{Error, NotATrace, TraceArg, Unknown};
 use firstread_workload::WorkloadError;
 use firstread_workload::fio::SyntaxError;
@@ -33,6 +34,8 @@ pub fn is_usage(error: &anyhow::Error) -> bool {
             )
         )
         || matches!(of_session, Some(Error::Plan(error)) if error.is_of_input())
+        // Whether data age too much is known after a part has run.
+        || matches!(of_session, Some(Error::Split(why)) if !matches!(why, SplitError::Ages { .. }))
 }
 
 fn of_session(error: &Error) -> String {

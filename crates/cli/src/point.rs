@@ -8,6 +8,7 @@ use clap::Args;
 use firstread_drive::Ended;
 use firstread_session::files::Page;
 use firstread_session::planned::{self, Planned, Reader};
+use firstread_session::split::Split;
 use firstread_session::study::metric;
 use firstread_session::{Finished, Point, Setup, Store, results};
 use serde_json::{Map, Value};
@@ -179,6 +180,10 @@ pub fn point(args: &PointArgs) -> Result<()> {
     let points = all.into_iter().map(|planned| {
         let mut point = planned.point;
         point.setup.interrupt = interrupt::handled();
+        point.setup.split = point.setup.split.map(|split| Split {
+            threads: args.threads,
+            ..split
+        });
         point
     });
     let points: Vec<Point> = points.collect();

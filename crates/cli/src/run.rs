@@ -6,11 +6,14 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use firstread_session::files::Page;
+use firstread_session::split::{MOST_PARTS, Split};
 use firstread_session::{Choices, Finished, Point, Setup, Simulation, Watched, results};
 use serde_json::{Map, Value};
 
 use crate::accept::{self, Acceptance, Target, Targets};
-use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
+use crate::args::{
+    BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs, of_one_run,
+};
 use crate::interrupt;
 use crate::log::LogArgs;
 use crate::matrix::{self, Asked};
@@ -46,6 +49,8 @@ Examples:
       the run over time, as a table and a picture: where writes fall off the cliff
   firstread run job.fio --log requests.csv --log-slowest 1000
       the thousand slowest requests, with what each of them waited for
+  firstread run randread-4k-qd32 --job number_ios=100m --split 8
+      a long run on eight cores: eight parts side by side, with intervals over them
   firstread run mixed-70-30 --pe-cycles 2500 --trace-events slow.json
       a timeline of the ten slowest reads, for ui.perfetto.dev: what each die did while they waited
   firstread run job.fio --accept 'read: p99=1.5ms p99.99=5ms p99.9999=15ms max=20ms'
@@ -79,6 +84,13 @@ pub struct RunArgs {
     burn_in: BurnInArgs,
     #[command(flatten)]
     drives: DrivesArgs,
+    /// Split a long run into so many parts that run side by side, with intervals over the parts
+    ///
+    /// Each part runs its share of the requests on a copy of the drive, drawn anew; what is hot stays hot. All parts together are
+    /// shown as one run. Only steady loads are split: what is one course from beginning to end (traces, phases, sequential
+    /// jobs, writes without --burn-in, data that age in the run) is refused.
+    #[arg(long, value_name = "N", help_heading = "Workload", value_parser = clap::value_parser!(u16).range(2..=i64::from(MOST_PARTS)))]
+    split: Option<u16>,
     #[command(flatten)]
     input: WorkloadArgs,
     #[command(flatten)]
@@ -116,6 +128,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
             log: args.log.spec(is_one)?,
             trace: args.trace_events.spec(is_one)?,
         },
+        split: args.split(is_one)?,
         ..args.drive.simulation(&input, &args.schemes, &args.input)?
     };
     if args.calibration_log && (seeds.len() > 1 || !sweep.varied.is_empty()) {
@@ -163,6 +176,30 @@ pub fn run(args: &RunArgs) -> Result<()> {
         ..Point::new(Arc::clone(&setup.input).title(), setup)
     };
     runs::single(&point, output, view.has, &view)
+}
+
+impl RunArgs {
+    /// Into how many parts the run is split, in a command that makes one run where `is_one` says so.
+    fn split(&self, is_one: bool) -> Result<Option<Split>, Usage> {
+        let Some(parts) = self.split else {
+            return Ok(None);
+        };
+        of_one_run("--split", is_one)?;
+        let course = [
+            (self.log.is_asked(), "--log"),
+            (self.trace_events.is_asked(), "--trace-events"),
+            (self.calibration_log, "--calibration-log"),
+        ];
+        match course.into_iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, option)) => Err(Usage(format!(
+                "{option} is of one course of requests, and --split has parts side by side"
+            ))),
+            None => Ok(Some(Split {
+                parts,
+                threads: self.drives.threads,
+            })),
+        }
+    }
 }
 
 /// How a load on one drive or on several is shown.

@@ -39,6 +39,10 @@ fn reads(text: &str) -> Result<usize, String> {
 }
 
 impl TraceEventsArgs {
+    pub fn is_asked(&self) -> bool {
+        self.trace_events.is_some()
+    }
+
     /// The timeline that is asked for, of a command that makes one run where `is_one` says so.
     ///
     /// # Errors

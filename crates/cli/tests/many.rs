@@ -98,6 +98,7 @@ fn smoke_each_command_finishes_what_points_have_made() {
     let folder = folder("commands");
     for (name, line, many) in [
         ("run", "run a.fio --drive bench-4g --interval 1ms", 1),
+        ("split", "run a.fio --split 3", 1),
         ("json", "run a.fio --calibration-log --output json+", 1),
         (
             "drives",
@@ -149,7 +150,7 @@ fn smoke_each_command_finishes_what_points_have_made() {
         }
         assert_eq!(finished.out, one.out, "{line}");
         match name {
-            "run" => folder.same_but_times("run-one", &out),
+            "run" | "split" => folder.same_but_times(&format!("{name}-one"), &out),
             _ => folder.same(&format!("{name}-one"), &out),
         }
     }

@@ -66,6 +66,20 @@ fn fuzz_what_is_refused() {
             "--trace-events t.json --seed 1,2",
             "--trace-events is of one run",
         ),
+        ("--split 1", "not in 2..=1000"),
+        ("--split 1001", "not in 2..=1000"),
+        ("--split 2 --drives 2", "--split is of one run"),
+        ("--split 2 --age 0,1h", "--split is of one run"),
+        ("--split 2 --log l.csv", "--log is of one course"),
+        (
+            "--split 2 --trace-events t.json",
+            "--trace-events is of one",
+        ),
+        ("--split 2 --calibration-log", "--calibration-log is of"),
+        (
+            "--split 2",
+            "--split: job.fio:1: job `a` writes each block once",
+        ),
         ("--output json+ --drives 2", "--output json+ is of one run"),
         ("--output json+ --age 0,1h", "--output json+ is of one run"),
     ] {

@@ -264,3 +264,34 @@ fn sequence_the_end_of_life_in_a_burn_in_is_told() {
     let after = try_run(&mut drive, OVERWRITES, 1, Some(100)).unwrap();
     assert!(matches!(after.ended, Ended::EndOfLife(_)));
 }
+
+/// What leads in to a part of a run writes what it is told to, neither less nor much more, and ends where its jobs end.
+#[test]
+fn formula_a_lead_in_writes_so_many_bytes() {
+    let workload = fio::parse("test.fio", OVERWRITES).unwrap();
+    let superblock = 512 * 4096;
+    for (part, bytes) in [superblock, 3 * superblock, 40 * superblock]
+        .into_iter()
+        .enumerate()
+    {
+        let mut drive = drive(small("greedy"), &preconditioned(), 1);
+        let capacity = drive.capacity_bytes();
+        let before = drive.counters().host_bytes_written;
+        let host = Host::before_part(&workload, capacity, 1, part as u64).unwrap();
+        assert_eq!(host.lead_in(&mut drive, bytes).unwrap(), Ended::Completed);
+        let written = drive.counters().host_bytes_written - before;
+        // It is asked each 1,024 requests and at each erase.
+        assert!(
+            (bytes..bytes + 1_100 * 4096).contains(&written),
+            "{written} of {bytes}"
+        );
+    }
+    let few = fio::parse("test.fio", &format!("{OVERWRITES}number_ios=100\n")).unwrap();
+    let mut drive = drive(small("greedy"), &preconditioned(), 1);
+    let host = Host::before_part(&few, drive.capacity_bytes(), 1, 0).unwrap();
+    assert_eq!(
+        host.lead_in(&mut drive, superblock).unwrap(),
+        Ended::Completed
+    );
+    assert_eq!(drive.counters().host_bytes_written, 100 * 4096);
+}

@@ -22,6 +22,7 @@ use crate::mqsim::MqsimError;
 use crate::names::Unknown;
 use crate::planned::error::PlanError;
 use crate::retry_table::RetryTableError;
+use crate::split::SplitError;
 use crate::study::StudyError;
 use crate::worn::WornError;
 
@@ -122,6 +123,9 @@ pub enum Error {
     /// A point that cannot be written down, or one that cannot be run here.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A run that cannot be split into parts.
+    #[error("--split: {0}")]
+    Split(#[from] SplitError),
     /// Folders of results that cannot be joined.
     #[error(transparent)]
     Merge(#[from] MergeError),

@@ -58,6 +58,7 @@ mod retries;
 pub mod retry_table;
 mod setup;
 pub mod simulate;
+pub mod split;
 mod store;
 pub mod study;
 mod sweep;

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::page_speed;
+use crate::split::Split;
 use crate::watched::Watched;
 use crate::worn;
 
@@ -61,6 +62,8 @@ pub struct Simulation {
     pub burn_in: Option<BurnInSetup>,
     /// The result of a life whose wear the drive has, superblock by superblock, in place of the P/E cycles of its state.
     pub wear_from: Option<PathBuf>,
+    /// Into how many parts the run is split, if it is.
+    pub split: Option<Split>,
     /// What is written down of the run beside its report.
     pub watched: Watched,
 }
@@ -103,6 +106,7 @@ impl Simulation {
             limit: None,
             burn_in: None,
             wear_from: None,
+            split: None,
             watched: Watched::default(),
         }
     }
@@ -133,6 +137,7 @@ impl Simulation {
             limit: self.limit,
             burn_in: self.burn_in.clone(),
             interrupt: Interrupt::default(),
+            split: self.split,
             watched: self.watched.clone(),
         };
         setup.check_inputs()?;
@@ -159,6 +164,8 @@ pub struct Setup {
     pub burn_in: Option<BurnInSetup>,
     /// Ends the run early where it is asked. A result does not depend on it but by that.
     pub interrupt: Interrupt,
+    /// Into how many parts the run is split, if it is.
+    pub split: Option<Split>,
     /// What is written down of the run beside its report.
     pub watched: Watched,
 }
@@ -167,7 +174,7 @@ impl Setup {
     /// That its workloads fit its drive, as far as that is known before they run.
     ///
     /// # Errors
-    /// [`Error::Workload`] where one does not.
+    /// [`Error::Workload`] where one does not, [`Error::Split`] where it cannot be split.
     pub(crate) fn check_inputs(&self) -> Result<(), Error> {
         let handles = self.profile.placement_handles();
         for input in [Some(&*self.input), self.burn_in_input()]
@@ -177,7 +184,7 @@ impl Setup {
             input.check_handles(handles)?;
             input.check_host_log(&self.profile)?;
         }
-        Ok(())
+        Ok(self.check_split()?)
     }
 
     /// Setups for `drives` drives that differ only in their seed, which counts up from the seed of this one.

@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::retries::Retries;
 use crate::setup::{BurnInSetup, Setup};
+use crate::split::{self, SplitError, SplitRun};
 use crate::watched::{Watch, WrittenDown};
 
 /// What a simulation came to.
@@ -48,6 +49,8 @@ pub struct Outcome {
     pub notices: Vec<Notice>,
     /// What was written down of the run beside its report.
     pub written_down: WrittenDown,
+    /// The parts that it was put together of; none where the run was not split.
+    pub split: Option<SplitRun>,
     /// Run time on this machine. All other fields are the same for the same setup and version.
     pub wall: Wall,
 }
@@ -208,7 +211,10 @@ impl Prepared {
             }
             _ => None,
         };
-        let mut outcome = run(&mut self.drive, setup, expected, progress)?;
+        let mut outcome = match setup.split {
+            None => run(&mut self.drive, setup, None, expected, progress)?,
+            Some(split) => split::run(&self.drive, setup, split, expected, progress)?,
+        };
         outcome.burn_in = self.burn_in;
         outcome.wall.prepare_s = self.wall_s;
         Ok(outcome)
@@ -307,7 +313,10 @@ pub fn simulate_on(
     setup: &Setup,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Error> {
-    run(drive, setup, None, progress)
+    match setup.split {
+        None => run(drive, setup, None, None, progress),
+        Some(_) => Err(SplitError::DriveInUse.into()),
+    }
 }
 
 /// Runs the workload of `setup` on `drive` until its writes are in a steady state, or until it has written
@@ -411,12 +420,17 @@ fn run_of(
     setup: &Setup,
     capacity_bytes: u64,
     depth: u32,
+    part: Option<u64>,
     mut run: impl FnMut(Host<'_>) -> Result<RunStats, Error>,
 ) -> Result<(RunStats, Vec<Notice>), Error> {
     let workload_seed = setup.state.workload_seed;
     Ok(match &*setup.input {
         Input::Jobs { workload, .. } => {
-            let host = Host::jobs(workload, capacity_bytes, workload_seed, setup.limit)?;
+            let (seed, limit) = (workload_seed, setup.limit);
+            let host = match part {
+                None => Host::jobs(workload, capacity_bytes, seed, limit)?,
+                Some(part) => Host::part(workload, capacity_bytes, seed, limit, part)?,
+            };
             (run(host)?, workload.notices.clone())
         }
         Input::Trace(trace) => {
@@ -432,9 +446,11 @@ fn run_of(
     })
 }
 
-fn run(
+/// Runs the workload of `setup` on `drive`, or part `part` of it, which is as long as `setup` says.
+pub(crate) fn run(
     drive: &mut Drive,
     setup: &Setup,
+    part: Option<u64>,
     expected_amplification: Option<f64>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Error> {
@@ -459,7 +475,7 @@ fn run(
         };
         stats.map_err(|error| Error::of_run(setup.input.name(), error))
     };
-    let ran = run_of(setup, capacity_bytes, depth, run);
+    let ran = run_of(setup, capacity_bytes, depth, part, run);
     let (stats, mut notices) = match ran {
         Ok(ran) => ran,
         Err(error) => {
@@ -503,6 +519,7 @@ fn run(
         future_bytes: drive.future().is_known().then(|| drive.future().bytes()),
         notices,
         written_down,
+        split: None,
         wall: Wall {
             prepare_s: 0.0,
             run_s,

@@ -127,6 +127,7 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
         limit,
         burn_in,
         interrupt: _,
+        split,
         watched,
     } = setup;
     let burn_in = match burn_in {
@@ -160,6 +161,9 @@ pub(crate) fn inputs_by(program: &str, setup: &Setup) -> Result<Value, Error> {
     } = watched;
     if let Some(interval) = interval {
         inputs["interval_ns"] = interval.0.into();
+    }
+    if let Some(split) = split {
+        inputs["split"] = split.parts.into();
     }
     if watched.has_fio_logs(input) {
         inputs["fio_logs"] = true.into();
@@ -211,7 +215,7 @@ pub(crate) fn burnt_in(setup: &Setup) -> Result<Option<Value>, Error> {
     // What is measured stands there too.
     inputs["config"] = Value::Null;
     if let Some(inputs) = inputs.as_object_mut() {
-        for of_run in ["interval_ns", "fio_logs"] {
+        for of_run in ["interval_ns", "fio_logs", "split"] {
             inputs.remove(of_run);
         }
     }

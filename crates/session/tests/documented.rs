@@ -15,6 +15,7 @@ use firstread_core::params::{ParamKind, Role};
 use firstread_drive::profile::{Kind, Library, Override, load_drive};
 use firstread_firmware::observe::Counters;
 use firstread_firmware::policy::AXES;
+use firstread_session::split::Split;
 use firstread_session::study::claim::KINDS;
 use firstread_session::study::dimension::Dimension;
 use firstread_session::study::metric::{Metric, Source};
@@ -253,10 +254,20 @@ fn keys() -> BTreeSet<String> {
             },
             ..Simulation::of(Input::job_file("a", job).unwrap())
         };
-        let setup = simulation.setup().unwrap();
-        let outcome = setup.simulate().unwrap();
-        let result = results::result(&setup, &outcome, true);
-        keys.extend(result["firstread"].as_object().unwrap().keys().cloned());
+        let reads = "[a]\nrw=randread\nnumber_ios=100\n".to_owned();
+        let split = Simulation {
+            split: Some(Split {
+                parts: 2,
+                threads: None,
+            }),
+            ..Simulation::of(Input::job_file("reads", reads).unwrap())
+        };
+        for simulation in [simulation, split] {
+            let setup = simulation.setup().unwrap();
+            let outcome = setup.simulate().unwrap();
+            let result = results::result(&setup, &outcome, true);
+            keys.extend(result["firstread"].as_object().unwrap().keys().cloned());
+        }
     }
     keys
 }

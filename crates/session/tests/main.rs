@@ -14,6 +14,7 @@ mod planned;
 mod published_rows;
 mod schema;
 mod simulate;
+mod split;
 mod tension;
 mod trace_events;
 mod written_down;

@@ -221,6 +221,12 @@ fn formula_what_is_rarely_asked_comes_back() {
                 .unwrap()
                 .into();
         }),
+        on("bench-4g", |s| {
+            s.split = Some(firstread_session::split::Split {
+                parts: 7,
+                threads: Some(3),
+            });
+        }),
     ];
     let probe = ProbeJob {
         input: Input::open("randread-4k-qd32").unwrap().into(),

@@ -27,6 +27,6 @@ pub use checksum::{Checksum, checksum};
 pub use error::{Location, Notice, Position, WorkloadError};
 pub use job::{JobSpec, Workload};
 pub use nearest::{likely, nearest};
-pub use stream::{JobError, JobStream, Request};
+pub use stream::{Draws, JobError, JobStream, Request};
 pub use synthetic::{StandIn, StandInStream};
 pub use trace::{Format, TraceOptions, TraceReader, TraceRecord};

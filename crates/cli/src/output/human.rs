@@ -21,7 +21,7 @@ use super::page_types;
 use super::phases;
 use super::streams;
 use super::writes;
-use super::{ENOUGH_BEYOND, WITHIN};
+use super::{ENOUGH_BEYOND, WITHIN, WITHIN_PARTS};
 
 /// Percentiles shown where the job asks for none of its own.
 pub const PERCENTILES: [f64; 9] = [
@@ -63,7 +63,11 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
         }
     }
     text += &footer(setup, outcome);
-    text + WITHIN + "\n"
+    let within = match outcome.split {
+        None => WITHIN,
+        Some(_) => WITHIN_PARTS,
+    };
+    text + within + "\n"
 }
 
 /// The jobs of a part of a run, to be put behind a noun; empty where it is the whole run.
@@ -80,11 +84,18 @@ pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
         true => burn_in,
         false => format!("  {burn_in}"),
     };
+    let split = outcome.split.as_ref().map(|split| {
+        let parts = split.requests.len();
+        format!(
+            "  in {parts} parts side by side, each with other requests on a copy of the drive\n"
+        )
+    });
     format!(
-        "{}, {}\n{}{burn_in}",
+        "{}, {}\n{}{burn_in}{}",
         configuration(setup, outcome.capacity_bytes),
         seeds([setup].into_iter()),
-        beyond.unwrap_or_default()
+        beyond.unwrap_or_default(),
+        split.unwrap_or_default()
     )
 }
 

@@ -25,7 +25,7 @@ use crate::page::Section;
 use crate::timeline;
 use serde_json::Value;
 use summary::Summary;
-pub use tail::{ENOUGH_BEYOND, WITHIN};
+pub use tail::{ENOUGH_BEYOND, WITHIN, WITHIN_PARTS};
 
 /// What the files of the only run or life have beside what is always there.
 #[derive(Clone, Copy, Default, Debug)]

@@ -4,7 +4,7 @@ use firstread_core::{HostOp, Ns};
 use firstread_workload::host_log::HostLogError;
 use firstread_workload::job::ExitWhat;
 use firstread_workload::{
-    JobError, JobSpec, JobStream, Location, Request, TraceRecord, WorkloadError,
+    Draws, JobError, JobSpec, JobStream, Location, Request, TraceRecord, WorkloadError,
 };
 
 use super::depth_search::{DepthSearch, Verdict};
@@ -94,10 +94,10 @@ impl<'a> Client<'a> {
     pub(crate) fn job(
         spec: &JobSpec,
         capacity_bytes: u64,
-        (seed, pass): (u64, u64),
+        (seed, draws): (u64, Draws),
         report: usize,
     ) -> Result<Client<'a>, WorkloadError> {
-        let stream = JobStream::pass(spec, capacity_bytes, seed, pass)?;
+        let stream = JobStream::drawn(spec, capacity_bytes, seed, draws)?;
         Ok(Client {
             start_delay: Ns(stream.start_delay_ns()),
             source: Source::Job(Box::new(stream)),

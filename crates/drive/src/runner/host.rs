@@ -3,7 +3,7 @@
 use firstread_core::{HostOp, Ns};
 use firstread_workload::host_log::HostLogError;
 use firstread_workload::job::Direction;
-use firstread_workload::{JobSpec, TraceRecord, Workload, WorkloadError};
+use firstread_workload::{Draws, JobSpec, TraceRecord, Workload, WorkloadError};
 
 use super::client::{Client, Records};
 use super::flow::Flows;
@@ -63,7 +63,21 @@ impl<'a> Host<'a> {
         seed: u64,
         limit: Option<u64>,
     ) -> Result<Host<'a>, WorkloadError> {
-        Host::of_jobs(workload, capacity_bytes, seed, limit, 0)
+        Host::of_jobs(workload, capacity_bytes, seed, limit, Draws::Run)
+    }
+
+    /// Part `part` of a run of jobs that is split into parts. Its requests are drawn anew; what is hot under `seed` stays hot.
+    ///
+    /// # Errors
+    /// As [`Host::jobs`].
+    pub fn part(
+        workload: &Workload,
+        capacity_bytes: u64,
+        seed: u64,
+        limit: Option<u64>,
+        part: u64,
+    ) -> Result<Host<'a>, WorkloadError> {
+        Host::of_jobs(workload, capacity_bytes, seed, limit, Draws::Part(part))
     }
 
     /// Pass `pass` (from 1 on) of a burn-in by the jobs of a job file: all of its phases in which a job writes, without
@@ -92,7 +106,20 @@ impl<'a> Host<'a> {
             jobs: jobs.map(at_once).collect(),
             ..workload.clone()
         };
-        Host::of_jobs(&workload, capacity_bytes, seed, None, pass)
+        Host::of_jobs(&workload, capacity_bytes, seed, None, Draws::Pass(pass))
+    }
+
+    /// What comes before part `part` of such a run ([`Host::lead_in`]).
+    ///
+    /// # Errors
+    /// As [`Host::jobs`].
+    pub fn before_part(
+        workload: &Workload,
+        capacity_bytes: u64,
+        seed: u64,
+        part: u64,
+    ) -> Result<Host<'a>, WorkloadError> {
+        Host::of_jobs(workload, capacity_bytes, seed, None, Draws::LeadIn(part))
     }
 
     fn of_jobs(
@@ -100,7 +127,7 @@ impl<'a> Host<'a> {
         capacity_bytes: u64,
         seed: u64,
         limit: Option<u64>,
-        pass: u64,
+        draws: Draws,
     ) -> Result<Host<'a>, WorkloadError> {
         let capacity_bytes = workload.capacity_on(capacity_bytes);
         let cut = workload.jobs.iter().filter_map(|job| job.power_cut_ns);
@@ -127,7 +154,7 @@ impl<'a> Host<'a> {
             }
             host.reports[report].reserve(ops(job));
             host.clients
-                .push(Client::job(job, capacity_bytes, (seed, pass), report)?);
+                .push(Client::job(job, capacity_bytes, (seed, draws), report)?);
         }
         Ok(host)
     }

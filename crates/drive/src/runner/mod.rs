@@ -10,6 +10,7 @@
 //! - `phases`: jobs that run together, and the temperature that they bring.
 //! - `observer`: who watches a run, request by request.
 //! - `outcome`: what a run came to.
+//! - `parts`: parts of a run that was split, put together.
 //! - `burn_in`: runs of a workload until its writes are in a steady state, before it is measured.
 
 mod burn_in;
@@ -22,6 +23,7 @@ mod host;
 mod host_log;
 mod observer;
 mod outcome;
+mod parts;
 mod phases;
 mod run;
 mod watch;
@@ -77,6 +79,8 @@ impl<'h> Host<'h> {
     ) -> Result<RunStats, RunError> {
         let mut watch = EraseWatch::new(drive);
         let burn_in = self.burn_in;
+        let finished = self.go(drive, &mut watch, progress, observer)?;
+        let ended = finished.ended(drive);
         let FinishedRun {
             mut run,
             start,
@@ -84,10 +88,10 @@ impl<'h> Host<'h> {
             modes,
             events,
             power_cut,
-            interrupted,
+            interrupted: _,
             host_log,
             events_before,
-        } = self.go(drive, &mut watch, progress, observer)?;
+        } = finished;
         let run_ended = run.now();
         run.settle_phases();
         run.settle_depths();
@@ -119,12 +123,19 @@ impl<'h> Host<'h> {
             events,
             simulated: run_ended.since(start),
             power_cut,
-            ended: match run.failed {
-                Some(_) => Ended::EndOfLife(EndOfLife::of(drive, &before)),
-                None if interrupted => Ended::Interrupted,
-                None => Ended::Completed,
-            },
+            ended,
         })
+    }
+
+    /// Runs on `drive` until the host has written `bytes`, or every job has ended, and reports nothing of it: so that what is
+    /// run next begins elsewhere in the course of cleaning. How it ended.
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    pub fn lead_in(self, drive: &mut Drive, bytes: u64) -> Result<Ended, RunError> {
+        let mut watch = EraseWatch::until_written(drive, bytes);
+        let finished = self.go(drive, &mut watch, &mut |_| {}, &mut ())?;
+        Ok(finished.ended(drive))
     }
 
     /// Runs on `drive` until every job has ended, or until `watch` stops it.
@@ -255,6 +266,17 @@ struct FinishedRun<'a> {
     host_log: Option<LogStats>,
     /// Events of placement handles before it.
     events_before: [u64; FdpEventKind::ALL.len()],
+}
+
+impl FinishedRun<'_> {
+    /// How it ended on `drive`.
+    fn ended(&self, drive: &Drive) -> Ended {
+        match self.run.failed {
+            Some(_) => Ended::EndOfLife(EndOfLife::of(drive, &self.before)),
+            None if self.interrupted => Ended::Interrupted,
+            None => Ended::Completed,
+        }
+    }
 }
 
 impl CutAt {

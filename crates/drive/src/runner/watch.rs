@@ -95,6 +95,15 @@ impl EraseWatch {
         }
     }
 
+    /// From now on until the host has written `bytes`.
+    pub(super) fn until_written(drive: &Drive, bytes: u64) -> EraseWatch {
+        let mut watch = EraseWatch::until_steady(drive, bytes);
+        if let Some(judge) = &mut watch.judge {
+            (judge.next, judge.next_look) = (u64::MAX, u64::MAX);
+        }
+        watch
+    }
+
     /// A log of the host lies above the drive, and applications have written so many bytes to it, all in all.
     pub(super) fn has_log(&mut self, application_bytes: u64) {
         let is_known = std::mem::replace(&mut self.has_log, true);

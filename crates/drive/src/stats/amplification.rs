@@ -49,7 +49,7 @@ pub const WIDEST: f64 = 0.2;
 pub const NARROW: f64 = 0.01;
 
 /// What a run has to meet.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Demands {
     /// Superblocks of the drive.
     pub superblocks: u32,
@@ -103,7 +103,7 @@ pub enum NotSteady {
 }
 
 /// Write amplification of a run.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Amplification {
     /// Mean over the segments, steady or not; none if there are too few.
     pub estimate: Option<Estimate>,
@@ -116,6 +116,11 @@ pub struct Amplification {
     /// Expectation from theory for a preconditioned drive under the overwrites that it was preconditioned
     /// with.
     pub theory: Option<f64>,
+    /// All segments together, and how many there are.
+    whole: Segment,
+    segments: usize,
+    /// What it has to meet.
+    demands: Demands,
     /// Why the run was not in a steady state; none if it was.
     pub not_steady: Option<NotSteady>,
 }
@@ -129,6 +134,12 @@ impl Amplification {
             erases: segments.erases(),
             superblocks: demands.superblocks,
             theory: demands.expected.theory,
+            whole: segments
+                .all()
+                .iter()
+                .fold(Segment::default(), |sum, s| sum.plus(*s)),
+            segments: segments.all().len(),
+            demands,
             not_steady: None,
         };
         let left_out = amplification.estimate.map_or(0, |e| {
@@ -137,6 +148,24 @@ impl Amplification {
         Amplification {
             not_steady: amplification.fault(amplification.erases - left_out, demands),
             ..amplification
+        }
+    }
+
+    /// That of the parts of a run that was split, with an interval over the parts: as one run of their length is judged, but for
+    /// changes in the course of it.
+    pub(crate) fn of_parts(parts: &[Amplification]) -> Amplification {
+        let Some(last) = parts.last() else {
+            return Amplification::default();
+        };
+        let all = Amplification {
+            estimate: Estimate::over_parts(parts),
+            erases_each: parts.iter().map(|part| part.erases_each).max().unwrap_or(0),
+            erases: parts.iter().map(|part| part.erases).sum(),
+            ..*last
+        };
+        Amplification {
+            not_steady: all.fault(all.erases, all.demands),
+            ..all
         }
     }
 
@@ -171,6 +200,33 @@ impl Amplification {
 }
 
 impl Estimate {
+    /// That of parts; none where they have too few segments.
+    fn over_parts(parts: &[Amplification]) -> Option<Estimate> {
+        let each: Vec<Segment> = parts.iter().map(|part| part.whole).collect();
+        let segments = parts.iter().map(|part| part.segments).sum();
+        let written = Values::new(&each, |s| s.flash);
+        let mean = written.ratio(0..each.len())?;
+        let mut shares = [0.0; OWNERS];
+        for (i, share) in shares.iter_mut().enumerate() {
+            *share = Values::new(&each, |s| s.moved[i]).ratio(0..each.len())?;
+        }
+        let squares = written
+            .rests(mean)
+            .iter()
+            .map(|rest| rest * rest)
+            .sum::<f64>();
+        let parts = each.len() as f64;
+        let of_sum = squares * parts / (parts - 1.0);
+        let half = student(P95, parts - 1.0) * of_sum.sqrt() / written.host_bytes();
+        (segments >= FEWEST && each.len() > 1).then_some(Estimate {
+            mean,
+            interval: (mean - half, mean + half),
+            segments,
+            shares,
+            change: None,
+        })
+    }
+
     /// Whether the mean is no further from `expected` than `near`, relative to it.
     pub(crate) fn is_near(&self, expected: f64, near: f64) -> bool {
         (self.mean / expected - 1.0).abs() <= near

@@ -220,9 +220,6 @@ impl Batches {
             }
             above -= n;
         }
-        // Edges are compared by log odds: at a tail, shares of 1e-4 and 2e-4 are far apart and hardly differ as
-        // numbers.
-        let odds = |share: f64| libm::log(share / (1.0 - share));
         let wanted = odds(beyond.clamp(0.5 / all as f64, 1.0 - 0.5 / all as f64));
         let far = |above: u64| libm::fabs(odds(above as f64 / all as f64) - wanted);
         let (edge, above) = *edges.iter().min_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
@@ -240,34 +237,7 @@ impl Batches {
     /// beyond it.
     pub(crate) fn ranks(&self, beyond: f64) -> Result<f64, TooShort> {
         let all: f64 = self.requests().iter().sum();
-        if all == 0.0 {
-            return Err(TooShort {
-                times: f64::INFINITY,
-            });
-        }
-        let (mut inflation, degrees, correlation) = match self.inflation(beyond) {
-            Some((inflation, v)) => (inflation, v.degrees, v.correlation),
-            None => (1.0, f64::INFINITY, 0.0),
-        };
-        if beyond < FEW_BEYOND
-            && all * beyond / inflation < MANY_EVENTS
-            && let Some((nearer, _)) = self.inflation(10.0 * beyond)
-        {
-            inflation = inflation.max(nearer);
-        }
-        let events = all * beyond.min(1.0 - beyond) / inflation;
-        let times = (FEWEST_EVENTS / events).max(FEWEST_DEGREES / degrees).max(
-            if correlation > MOST_CORRELATED {
-                4.0
-            } else {
-                0.0
-            },
-        );
-        if times > 1.0 {
-            return Err(TooShort { times });
-        }
-        let variance = inflation * all * beyond * (1.0 - beyond);
-        Ok(student(P95, degrees) * libm::sqrt(variance))
+        ranks(all, beyond, FEWEST_DEGREES, |beyond| self.inflation(beyond))
     }
 
     /// By how much the latencies of each batch add up to more than as many mean ones (ns), and the number of requests.
@@ -277,6 +247,18 @@ impl Batches {
         let sum: f64 = self.sums.iter().map(|&s| s as f64).sum();
         let of_batch = |(n, &s): (&f64, &u64)| s as f64 - sum / all * n;
         (requests.iter().zip(&self.sums).map(of_batch).collect(), all)
+    }
+
+    /// Mean latency of the first half of the time, and of the second (ns); none where one has no request.
+    pub(crate) fn halves_ns(&self) -> Option<[f64; 2]> {
+        let requests = self.requests();
+        let middle = self.used / 2;
+        let mean = |from: usize, to: usize| {
+            let sum: u64 = self.sums.get(from..to)?.iter().sum();
+            let n: f64 = requests.get(from..to)?.iter().sum();
+            (n > 0.0).then(|| sum as f64 / n)
+        };
+        Some([mean(0, middle)?, mean(middle, self.used)?])
     }
 
     /// Half the 95 % interval of the mean latency (ns).
@@ -299,6 +281,49 @@ impl Batches {
         let mean = all / whole.len().max(1) as f64;
         half(&whole.iter().map(|n| n - mean).collect::<Vec<f64>>()).map(|half| half / all)
     }
+}
+
+/// Half-width, in ranks, of the 95 % interval of the percentile with a share `beyond` of `all` requests beyond it, where
+/// `inflation` has the inflation at a share and the estimate underneath. That has to have `fewest_degrees` of freedom.
+pub(super) fn ranks(
+    all: f64,
+    beyond: f64,
+    fewest_degrees: f64,
+    inflation: impl Fn(f64) -> Option<(f64, Variance)>,
+) -> Result<f64, TooShort> {
+    if all == 0.0 {
+        return Err(TooShort {
+            times: f64::INFINITY,
+        });
+    }
+    let (mut inflated, degrees, correlation) = match inflation(beyond) {
+        Some((inflated, v)) => (inflated, v.degrees, v.correlation),
+        None => (1.0, f64::INFINITY, 0.0),
+    };
+    if beyond < FEW_BEYOND
+        && all * beyond / inflated < MANY_EVENTS
+        && let Some((nearer, _)) = inflation(10.0 * beyond)
+    {
+        inflated = inflated.max(nearer);
+    }
+    let events = all * beyond.min(1.0 - beyond) / inflated;
+    let times = (FEWEST_EVENTS / events).max(fewest_degrees / degrees).max(
+        if correlation > MOST_CORRELATED {
+            4.0
+        } else {
+            0.0
+        },
+    );
+    if times > 1.0 {
+        return Err(TooShort { times });
+    }
+    let variance = inflated * all * beyond * (1.0 - beyond);
+    Ok(student(P95, degrees) * libm::sqrt(variance))
+}
+
+/// Log odds of a share. Shares at a tail are compared by them: there 1e-4 and 2e-4 are far apart and hardly differ as numbers.
+pub(super) fn odds(share: f64) -> f64 {
+    libm::log(share / (1.0 - share))
 }
 
 fn half(apart: &[f64]) -> Result<f64, TooShort> {

@@ -9,6 +9,7 @@ mod counted;
 mod histogram;
 mod memory;
 mod modes;
+mod parts;
 pub mod rates;
 mod regions;
 pub(crate) mod segments;
@@ -23,6 +24,7 @@ pub use amplification::{Amplification, Written};
 pub use behind::BehindBackground;
 pub use memory::{Lines, WriteBuffers};
 pub use modes::{ByMode, Modes};
+pub use parts::Drift;
 pub use rates::{Depths, RatesByDirection};
 pub(crate) use regions::regions;
 pub use regions::{OfRegion, Wear};
@@ -34,6 +36,7 @@ use self::batches::{Batches, TooShort};
 use self::by_bucket::bucket;
 use self::counted::Counted;
 use self::histogram::{RareHistogram, lowest_equivalent};
+use self::parts::{OfPart, Parts};
 use crate::hardware::charge::NsByCause;
 
 /// Requests of one direction. A direction without a request takes no memory beside this.
@@ -50,6 +53,8 @@ pub struct Latencies {
     pub tail: Tail,
     /// Waits for dies that were busy with background reads.
     pub behind_background: BehindBackground,
+    /// The parts of a run that was split, over which intervals are then; none of any other run.
+    parts: Option<Box<Parts>>,
 }
 
 /// A percentile with its interval.
@@ -60,7 +65,7 @@ pub struct Percentile {
     /// The latency that `percent` of the requests do not exceed (ns).
     pub ns: u64,
     /// 95 % interval (ns) over runs of the same length on the same drive with other requests of the same
-    /// load, estimated from batches of this run. None if the run is too short.
+    /// load, estimated from batches of this run, or from its parts where it was split. None if the run is too short.
     pub interval_ns: Option<(u64, u64)>,
     /// Approximate number of requests needed for an interval, if there is none and it can be estimated.
     pub requests_needed: Option<u64>,
@@ -111,6 +116,7 @@ impl Latencies {
             bytes,
             tail,
             behind_background,
+            parts,
         } = self;
         counted.forget();
         lost.forget();
@@ -118,6 +124,7 @@ impl Latencies {
         tail.forget();
         (*sum_ns, *bytes) = (0, 0);
         *behind_background = BehindBackground::default();
+        *parts = None;
     }
 
     /// Completes the statistics at the end of the run: must be called before figures are read.
@@ -165,7 +172,11 @@ impl Latencies {
                 .value_at_quantile((rank / n.max(1.0)).clamp(0.0, 1.0))
         };
         let ns = self.counted.histogram().value_at_quantile(p);
-        let (interval_ns, requests_needed) = match self.batches.ranks(1.0 - p) {
+        let ranks = match &self.parts {
+            None => self.batches.ranks(1.0 - p),
+            Some(parts) => parts.ranks(self.counted.histogram(), 1.0 - p),
+        };
+        let (interval_ns, requests_needed) = match ranks {
             Ok(half) => {
                 let low = lowest_equivalent(at((n * p - half).floor()));
                 let ends = (low, at((n * p + half).ceil()));
@@ -187,12 +198,23 @@ impl Latencies {
 
     /// Half the 95 % interval of the mean (ns), defined like that of a percentile.
     pub fn mean_half_ns(&self) -> Option<f64> {
-        self.batches.mean().ok()
+        match &self.parts {
+            None => self.batches.mean().ok(),
+            Some(parts) => Some(parts.mean_half_ns()),
+        }
     }
 
     /// Half the 95 % interval of the request rate, relative to the rate; defined like that of a percentile.
     pub fn rate_half(&self) -> Option<f64> {
-        self.batches.rate().ok()
+        match &self.parts {
+            None => self.batches.rate().ok(),
+            Some(parts) => Some(parts.rate_half()),
+        }
+    }
+
+    /// By how much latencies change in the course of the parts of a run that was split; none of any other run.
+    pub fn drift(&self) -> Option<Drift> {
+        self.parts.as_ref()?.drift()
     }
 
     /// Number of requests needed instead of a `short` run, rounded up to two digits.
@@ -208,6 +230,22 @@ impl Latencies {
     /// order.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counted.histogram().recorded()
+    }
+
+    /// The requests of the parts of a run, which took so long each (ns). Intervals are over the parts.
+    fn of_parts(parts: &[(&Latencies, u64)]) -> Latencies {
+        let mut all = Latencies::default();
+        parts.iter().for_each(|(part, _)| all.merge(part));
+        let of_part = |(part, runtime_ns): &(&Latencies, u64)| OfPart {
+            latencies: part.counted.histogram().clone(),
+            sum_ns: part.sum_ns,
+            runtime_ns: *runtime_ns,
+            halves_ns: part.batches.halves_ns(),
+        };
+        if all.count() > 0 && parts.len() > 1 {
+            all.parts = Some(Box::new(Parts(parts.iter().map(of_part).collect())));
+        }
+        all
     }
 
     /// Adds the requests of `other`.
@@ -266,6 +304,30 @@ impl Report {
     /// needed the rest of a mapping unit.
     pub fn uncorrectable(&self) -> u64 {
         self.read.lost() + self.write.lost()
+    }
+
+    /// The requests of the same report in each part of a run, one part after another.
+    pub(crate) fn of_parts(parts: &[&Report]) -> Report {
+        let latencies = |of: fn(&Report) -> &Latencies| {
+            let each = parts.iter().map(|part| (of(part), part.runtime_ns));
+            Latencies::of_parts(&each.collect::<Vec<_>>())
+        };
+        let first = parts.first();
+        let mut all = Report {
+            name: first.map_or_else(String::new, |first| first.name.clone()),
+            read: latencies(|part| &part.read),
+            write: latencies(|part| &part.write),
+            trim: latencies(|part| &part.trim),
+            flush: latencies(|part| &part.flush),
+            percentiles: first.map_or_else(Vec::new, |first| first.percentiles.clone()),
+            ..Report::default()
+        };
+        for part in parts {
+            all.runtime_ns += part.runtime_ns;
+            all.rates.add(&part.rates);
+            all.depths.merge(&part.depths);
+        }
+        all
     }
 
     /// Reserves memory for the latencies of all `ops`, so that recording one allocates none.

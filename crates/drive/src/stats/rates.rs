@@ -34,6 +34,23 @@ impl Samples {
         self.squares += from_mean * (value - self.mean);
     }
 
+    /// Adds the samples of `more` (Chan, Golub and LeVeque, 1979).
+    fn merge(&mut self, more: &Samples) {
+        if self.count == 0 || more.count == 0 {
+            if self.count == 0 {
+                *self = *more;
+            }
+            return;
+        }
+        let (a, b) = (self.count as f64, more.count as f64);
+        let apart = more.mean - self.mean;
+        self.min = self.min.min(more.min);
+        self.max = self.max.max(more.max);
+        self.squares += more.squares + apart * apart * a * b / (a + b);
+        self.mean += apart * b / (a + b);
+        self.count += more.count;
+    }
+
     /// Standard deviation of the population that the samples are from; 0 for fewer than two.
     pub fn stdev(&self) -> f64 {
         match self.count {
@@ -117,6 +134,17 @@ impl RatesByDirection {
             HostOp::Trim => self.trim.count(runtime_ns, bytes),
             HostOp::Flush => {}
         }
+    }
+
+    /// Adds the intervals of `more`, those of another run that has ended.
+    pub(super) fn add(&mut self, more: &RatesByDirection) {
+        let of = |rates: &mut Rates, more: &Rates| {
+            rates.iops.merge(&more.iops);
+            rates.bandwidth.merge(&more.bandwidth);
+        };
+        of(&mut self.read, &more.read);
+        of(&mut self.write, &more.write);
+        of(&mut self.trim, &more.trim);
     }
 
     /// The job has ended after `runtime_ns`.

@@ -75,7 +75,7 @@ impl Segment {
         }
     }
 
-    fn plus(self, more: Segment) -> Segment {
+    pub(crate) fn plus(self, more: Segment) -> Segment {
         let mut moved = self.moved;
         moved.iter_mut().zip(&more.moved).for_each(|(n, m)| *n += m);
         Segment {

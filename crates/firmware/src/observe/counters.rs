@@ -148,6 +148,17 @@ macro_rules! counters {
                 since
             }
 
+            /// Adds the counts of `more`, those of another run.
+            pub fn add(&mut self, more: &$table) {
+                $(
+                    let counts = self.$name.counts_mut().iter_mut();
+                    for (count, more) in counts.zip(more.$name.counts()) {
+                        *count += more;
+                    }
+                )*
+                $(self.$within.add(&more.$within);)*
+            }
+
             /// Calls `each` with every row and its counts: one, or one a bin.
             pub fn each_mut(&mut self, each: &mut impl FnMut(&'static Counter, &mut [u64])) {
                 $(

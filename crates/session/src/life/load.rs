@@ -2,7 +2,7 @@
 
 use firstread_core::{HostOp, Ns};
 use firstread_workload::job::Rate;
-use firstread_workload::{JobStream, Request, TraceRecord, WorkloadError};
+use firstread_workload::{Draws, JobStream, Request, TraceRecord, WorkloadError};
 
 use super::bounds::DAY_S;
 use super::error::LifeError;
@@ -117,9 +117,13 @@ fn requests(life: &Life, capacity_bytes: u64, pass: u64) -> Result<Requests<'_>,
     };
     Ok(match &*life.setup.input {
         Input::Jobs { workload, .. } => {
+            let draws = match pass {
+                0 => Draws::Run,
+                _ => Draws::Pass(pass),
+            };
             let mut streams = Vec::new();
             for job in &workload.jobs {
-                let mut stream = JobStream::pass(job, capacity_bytes, seed, pass)?;
+                let mut stream = JobStream::drawn(job, capacity_bytes, seed, draws)?;
                 let told = stream.on_handles(handles);
                 told.map_err(|why| job.error(why))?;
                 let paced = job.rate.iter().any(|rate| *rate != Rate::Unlimited);

@@ -20,6 +20,7 @@ use crate::life::{ProbeJob, Terms};
 use crate::matrix::Point;
 use crate::results;
 use crate::setup::{BurnInSetup, Setup};
+use crate::split::Split;
 use crate::store::Store;
 use crate::watched::Watched;
 use crate::worn;
@@ -44,6 +45,7 @@ pub(super) struct PointData {
     workload: InputData,
     limit: Option<u64>,
     burn_in: Option<BurnInData>,
+    split: Option<u16>,
     interval_ns: Option<u64>,
     fio_logs: bool,
     life: Option<LifeData>,
@@ -135,6 +137,7 @@ impl PointData {
             limit,
             burn_in,
             interrupt: _,
+            split,
             watched,
         } = setup;
         let Watched {
@@ -177,6 +180,7 @@ impl PointData {
             workload: InputData::of(input, texts)?,
             limit: *limit,
             burn_in,
+            split: split.map(|split| split.parts),
             interval_ns: interval.map(|interval| interval.0),
             fio_logs: *fio_logs,
             life: match life {
@@ -280,6 +284,10 @@ impl PointData {
                 limit: self.limit,
                 burn_in,
                 interrupt: Interrupt::default(),
+                split: self.split.map(|parts| Split {
+                    parts,
+                    threads: None,
+                }),
                 watched: Watched {
                     interval: self.interval_ns.map(Ns),
                     fio_logs: self.fio_logs,

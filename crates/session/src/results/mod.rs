@@ -27,6 +27,7 @@ pub mod page_types;
 pub mod phases;
 mod refresh;
 mod refused;
+mod split;
 pub mod streams;
 pub mod timeline;
 pub mod writes;
@@ -295,6 +296,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     if let Some(bytes) = outcome.future_bytes {
         value["future"] = json!({ "bytes": bytes });
     }
+    if let Some(split) = split::json(outcome) {
+        value["split"] = split;
+    }
     if let Some(burn_in) = burn_in::json(setup, outcome) {
         value["burn_in"] = burn_in;
     }
@@ -468,6 +472,9 @@ pub fn config(setup: &Setup) -> Value {
             "workload": burn_in.workload.as_deref().map(self::workload),
             "most_drive_writes": burn_in.most_drive_writes,
         });
+    }
+    if let Some(split) = setup.split {
+        config["split"] = split.parts.into();
     }
     if let Some(worn) = &setup.profile.worn {
         config["worn"] = crate::worn::json(&setup.profile, worn);

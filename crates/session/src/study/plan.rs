@@ -327,6 +327,7 @@ pub(super) fn simulation(
         limit: requests,
         burn_in: burn_in(experiment, inputs),
         wear_from: None,
+        split: None,
         watched: Watched::default(),
     })
 }

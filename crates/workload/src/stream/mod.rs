@@ -100,35 +100,52 @@ pub struct JobStream {
     plain: Option<Plain>,
 }
 
+/// Which of its random requests a job issues. What is hot is the same for all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Draws {
+    /// Those of a run.
+    Run,
+    /// Those of a pass of a burn-in before it.
+    Pass(u64),
+    /// Those of a part of a run that is split into parts.
+    Part(u64),
+    /// Those before such a part.
+    LeadIn(u64),
+}
+
 impl JobStream {
     /// The stream of `spec` on a drive of `capacity_bytes`, with the run's `seed`. Fails where the
     /// job does not fit on the drive.
     pub fn new(spec: &JobSpec, capacity_bytes: u64, seed: u64) -> Result<JobStream, WorkloadError> {
-        JobStream::pass(spec, capacity_bytes, seed, 0)
+        JobStream::drawn(spec, capacity_bytes, seed, Draws::Run)
     }
 
-    /// The same with other random draws for each `pass`: other requests of the same job, with the same hot spots. Pass
-    /// 0 is [`JobStream::new`].
-    pub fn pass(
+    /// The same with other random draws for each of `draws`: other requests of the same job, with the same hot spots.
+    ///
+    /// # Errors
+    /// As [`JobStream::new`].
+    pub fn drawn(
         spec: &JobSpec,
         capacity_bytes: u64,
         seed: u64,
-        pass: u64,
+        draws: Draws,
     ) -> Result<JobStream, WorkloadError> {
-        JobStream::build(spec, capacity_bytes, seed, pass).map_err(|why| spec.error(why))
+        JobStream::build(spec, capacity_bytes, seed, draws).map_err(|why| spec.error(why))
     }
 
     fn build(
         spec: &JobSpec,
         capacity_bytes: u64,
         seed: u64,
-        pass: u64,
+        draws: Draws,
     ) -> Result<JobStream, JobError> {
         check(spec)?;
         let key = job_key(seed, spec);
-        let draws = match pass {
-            0 => key,
-            _ => key.named("pass of a burn-in").at(pass),
+        let draws = match draws {
+            Draws::Run => key,
+            Draws::Pass(pass) => key.named("pass of a burn-in").at(pass),
+            Draws::Part(part) => key.named("part of a run").at(part),
+            Draws::LeadIn(part) => key.named("lead-in of a part").at(part),
         };
         let directions = spec.operations.directions();
         let min_len =

@@ -680,26 +680,30 @@ fn formula_a_zone_is_as_long_as_a_request() {
     }
 }
 
-/// Passes of a burn-in draw other requests to the same hot blocks; pass 0 is the job itself.
+/// A run, passes of a burn-in, parts of a run and their lead-ins draw different requests to the same hot blocks.
 #[test]
-fn formula_passes_share_what_is_hot() {
+fn formula_all_draws_share_what_is_hot() {
     let text =
         "[j]\nrw=randrw\nbs=4k\nnorandommap\nrandom_distribution=zipf:1.2\nnumber_ios=20000\n";
     let job = &crate::fio::parse("t.fio", text).unwrap().jobs[0];
-    let requests = |pass| JobStream::pass(job, 64 << 20, 7, pass).unwrap();
-    assert!(requests(0).eq(JobStream::new(job, 64 << 20, 7).unwrap()));
-    let hottest = |pass| {
+    let requests = |draws| JobStream::drawn(job, 64 << 20, 7, draws).unwrap();
+    assert!(requests(Draws::Run).eq(JobStream::new(job, 64 << 20, 7).unwrap()));
+    let hottest = |draws| {
         let mut times = std::collections::BTreeMap::new();
-        requests(pass).for_each(|r| *times.entry(r.offset_bytes).or_insert(0) += 1);
+        requests(draws).for_each(|r| *times.entry(r.offset_bytes).or_insert(0) += 1);
         let mut by_times: Vec<(u32, u64)> = times.into_iter().map(|(at, n)| (n, at)).collect();
         by_times.sort_unstable();
         by_times.last().unwrap().1
     };
-    for pass in 1..4 {
-        assert_eq!(hottest(pass), hottest(0));
-        let same = requests(pass).zip(requests(0)).filter(|(a, b)| a == b);
-        // A block of rank r and a direction agree by chance in the sum of their squared shares.
-        assert!(same.count() < 2_000);
-        assert!(!requests(pass).eq(requests(pass + 1)));
+    let parts = (0..3).flat_map(|part| [Draws::Part(part), Draws::LeadIn(part)]);
+    let others: Vec<Draws> = (1..4).map(Draws::Pass).chain(parts).collect();
+    for (i, &draws) in others.iter().enumerate() {
+        assert_eq!(hottest(draws), hottest(Draws::Run));
+        for &other in others[..i].iter().chain(&[Draws::Run]) {
+            let same = requests(draws).zip(requests(other));
+            // A block of rank r and a direction agree by chance in the sum of their squared shares.
+            let same = same.filter(|(a, b)| a == b).count();
+            assert!(same < 2_000, "{draws:?} and {other:?}: {same}");
+        }
     }
 }
