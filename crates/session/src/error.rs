@@ -22,7 +22,7 @@ use crate::mqsim::MqsimError;
 use crate::names::Unknown;
 use crate::planned::error::PlanError;
 use crate::retry_table::RetryTableError;
-use crate::split::SplitError;
+use crate::split::error::SplitError;
 use crate::study::StudyError;
 use crate::worn::WornError;
 

@@ -3,7 +3,7 @@
 use firstread_drive::Ended;
 
 use crate::life::{Life, LifeOutcome};
-use crate::simulate::Outcome;
+use crate::outcome::Outcome;
 
 /// What a point came to.
 #[derive(Debug)]

@@ -41,11 +41,12 @@ use crate::error::Error;
 use crate::files::{self, Page};
 use crate::finished::{Finished, FinishedLife};
 use crate::life::{Life, LifeProgress, Terms};
+use crate::outcome::{Outcome, Progress};
 use crate::parallel::{self, Job};
 use crate::program;
 use crate::results;
 use crate::setup::Setup;
-use crate::simulate::{Outcome, Prepared, Progress, timed};
+use crate::simulate::{Prepared, timed};
 use crate::store::{How, Kept, Made, Search, Store, THIS_RUN, burnt_in, inputs_by, inputs_of_life};
 
 /// Length up to which a label is a name. Most systems take names of 255 bytes, and a temporary one has more at its end.

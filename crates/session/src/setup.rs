@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::page_speed;
-use crate::split::Split;
+use crate::split::check::{Asked, Split};
 use crate::watched::Watched;
 use crate::worn;
 
@@ -184,7 +184,13 @@ impl Setup {
             input.check_handles(handles)?;
             input.check_host_log(&self.profile)?;
         }
-        Ok(self.check_split()?)
+        let asked = Asked {
+            input: &self.input,
+            limit: self.limit,
+            is_burnt_in: self.burn_in.is_some(),
+            watched: &self.watched,
+        };
+        Ok(self.split.map_or(Ok(()), |split| asked.check(split))?)
     }
 
     /// Setups for `drives` drives that differ only in their seed, which counts up from the seed of this one.

@@ -7,171 +7,18 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use firstread_core::Ns;
 use firstread_core::params::Need;
-use firstread_core::voltage::BlockGroups;
 use firstread_drive::profile::DriveProfile;
-use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{BurnIn, BurnInEnd, Drive, Ended, Host, RunError, RunStats, tables};
-use firstread_firmware::log::Record;
-use firstread_firmware::observe::Counters;
 use firstread_workload::{Location, Notice, StandIn, TraceRecord, WorkloadError};
 
 use crate::error::Error;
 use crate::input::Input;
-use crate::retries::Retries;
+use crate::outcome::{Outcome, Progress, Wall};
 use crate::setup::{BurnInSetup, Setup};
-use crate::split::{self, SplitError, SplitRun};
+use crate::split::error::SplitError;
+use crate::split::parts::{self, RunPart};
 use crate::watched::{Watch, WrittenDown};
-
-/// What a simulation came to.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Latencies, counters, and how the run ended.
-    pub stats: RunStats,
-    /// What the firmware did in the background, before the run and in it.
-    pub log: Vec<Record>,
-    /// The groups that the log speaks of.
-    pub groups: Option<BlockGroups>,
-    /// When the workload began, on the clock of the log.
-    pub began: Ns,
-    /// What the burn-in before the run did, if there was one.
-    pub burn_in: Option<BurnIn>,
-    /// Temperature of the drive when the workload began (°C).
-    pub temperature_before_run_c: f64,
-    /// Background reads until then.
-    pub background_reads_before: u64,
-    /// Capacity of the drive (bytes).
-    pub capacity_bytes: u64,
-    /// Memory of what an oracle was told of the future (bytes); none where no scheme asks.
-    pub future_bytes: Option<u64>,
-    /// Notices about the workload for the user.
-    pub notices: Vec<Notice>,
-    /// What was written down of the run beside its report.
-    pub written_down: WrittenDown,
-    /// The parts that it was put together of; none where the run was not split.
-    pub split: Option<SplitRun>,
-    /// Run time on this machine. All other fields are the same for the same setup and version.
-    pub wall: Wall,
-}
-
-/// Figures that differ from one run to the next.
-#[derive(Clone, Copy, Debug)]
-pub struct Wall {
-    /// Making, filling, ageing and burning in the drive (s).
-    pub prepare_s: f64,
-    /// Running the workload (s).
-    pub run_s: f64,
-    /// When the run ended, by the clock of this machine (ms since 1970, UTC).
-    pub ended_unix_ms: u64,
-}
-
-/// What was measured of jobs that ran together.
-#[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
-    /// Names of the jobs, where others ran before or after them.
-    pub jobs: Option<&'a [String]>,
-    /// Requests of all of them.
-    pub all: &'a Report,
-    pub counters: &'a Counters,
-    /// Their reports, as places in [`RunStats::reports`]; none where no others ran.
-    reports: Option<&'a [usize]>,
-}
-
-impl<'a> Part<'a> {
-    /// The latencies whose tail is explained, with their direction: of reads if there are any, otherwise of
-    /// writes or trims.
-    pub fn latencies(&self) -> (&'static str, &'a Latencies) {
-        let report = self.all;
-        let all = [
-            ("read", &report.read),
-            ("write", &report.write),
-            ("trim", &report.trim),
-        ];
-        let any = all.into_iter().find(|(_, l)| l.count() > 0);
-        any.unwrap_or(all[0])
-    }
-
-    /// Retries of the host's page reads.
-    pub fn retries(&self) -> Retries {
-        Retries::of(self.counters)
-    }
-
-    /// The names of its jobs in a word; none where no others ran.
-    pub fn name(&self) -> Option<String> {
-        self.jobs.map(|jobs| jobs.join("+"))
-    }
-
-    /// The reports of its jobs among those of the run.
-    pub fn reports(&self, run: &'a RunStats) -> Vec<&'a Report> {
-        match self.reports {
-            None => run.reports.iter().collect(),
-            Some(places) => places.iter().map(|&i| &run.reports[i]).collect(),
-        }
-    }
-}
-
-impl Outcome {
-    /// What was measured of each group of jobs that ran together: one part where all jobs did. Nothing is measured of
-    /// jobs together that ran one after the other.
-    pub fn parts(&self) -> Vec<Part<'_>> {
-        let stats = &self.stats;
-        match &stats.groups[..] {
-            [] => vec![Part {
-                jobs: None,
-                all: &stats.all,
-                counters: &stats.counters,
-                reports: None,
-            }],
-            groups => groups
-                .iter()
-                .map(|group| Part {
-                    jobs: Some(&group.jobs),
-                    all: &group.all,
-                    counters: &group.counters,
-                    reports: Some(&group.reports),
-                })
-                .collect(),
-        }
-    }
-
-    /// The same of the only part. Where there are several, of requests that did not run together.
-    pub fn latencies(&self) -> (&'static str, &Latencies) {
-        let part = Part {
-            jobs: None,
-            all: &self.stats.all,
-            counters: &self.stats.counters,
-            reports: None,
-        };
-        part.latencies()
-    }
-
-    /// A percentile of [`Outcome::latencies`], with its interval: 99.9 for P99.9.
-    pub fn percentile(&self, percent: f64) -> Percentile {
-        self.latencies().1.percentile(percent)
-    }
-
-    /// Retries of the host's page reads.
-    pub fn retries(&self) -> Retries {
-        Retries::of(&self.stats.counters)
-    }
-
-    /// Requests of the run for each second that it took.
-    pub fn requests_per_wall_second(&self) -> f64 {
-        self.stats.requests as f64 / self.wall.run_s.max(1e-9)
-    }
-}
-
-/// What a run tells while it is under way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
-    /// The drive is being made, filled and aged.
-    Preparing,
-    /// So many requests of its burn-in have completed.
-    BurningIn(u64),
-    /// So many requests have completed.
-    Completed(u64),
-}
 
 /// A drive that is ready for its workload: made, filled, aged, and burnt in where its setup says so. A clone is a
 /// drive of its own.
@@ -213,7 +60,16 @@ impl Prepared {
         };
         let mut outcome = match setup.split {
             None => run(&mut self.drive, setup, None, expected, progress)?,
-            Some(split) => split::run(&self.drive, setup, split, expected, progress)?,
+            Some(split) => {
+                let one: &RunPart<'_> = &|part, drive, setup, progress| {
+                    run(drive, setup, Some(part), expected, progress)
+                };
+                let all = || parts::run(&self.drive, setup, split, one, progress);
+                let (outcome, run_s) = timed(all);
+                let mut outcome = outcome?;
+                outcome.wall.run_s = run_s;
+                outcome
+            }
         };
         outcome.burn_in = self.burn_in;
         outcome.wall.prepare_s = self.wall_s;
@@ -447,7 +303,7 @@ fn run_of(
 }
 
 /// Runs the workload of `setup` on `drive`, or part `part` of it, which is as long as `setup` says.
-pub(crate) fn run(
+fn run(
     drive: &mut Drive,
     setup: &Setup,
     part: Option<u64>,

@@ -9,8 +9,8 @@ use super::lost::Rates;
 use super::smart::Smart;
 use super::until::{Class, Until};
 use crate::input::Input;
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// A life that is asked for.
 #[derive(Clone, Debug)]

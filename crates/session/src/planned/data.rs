@@ -20,7 +20,7 @@ use crate::life::{ProbeJob, Terms};
 use crate::matrix::Point;
 use crate::results;
 use crate::setup::{BurnInSetup, Setup};
-use crate::split::Split;
+use crate::split::check::Split;
 use crate::store::Store;
 use crate::watched::Watched;
 use crate::worn;

@@ -7,7 +7,7 @@ use firstread_firmware::policy::area::{AREAS, Entry};
 use serde_json::{Map, Value, json};
 
 use super::refused;
-use crate::simulate::Outcome;
+use crate::outcome::Outcome;
 
 /// Reads of an area in a run.
 #[derive(Clone, Copy, PartialEq, Debug)]

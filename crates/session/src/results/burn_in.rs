@@ -4,8 +4,8 @@ use firstread_drive::BurnInEnd;
 use serde_json::{Value, json};
 
 use super::writes::fault_key;
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// The burn-in of a run; none where it had none. The workload that burnt the drive in is under `config`.
 pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Option<Value> {

@@ -7,7 +7,7 @@ use firstread_core::voltage::BlockGroups;
 use firstread_firmware::log::{Record, What};
 use serde_json::{Value, json};
 
-use crate::simulate::Outcome;
+use crate::outcome::Outcome;
 
 /// What was done for one group.
 #[derive(Clone, Debug, Default)]

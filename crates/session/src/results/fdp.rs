@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::streams::{OfStream, of_streams};
 use super::writes::written;
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// The statistics of a run.
 #[derive(Clone, PartialEq, Debug)]

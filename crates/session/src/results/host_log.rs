@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::writes::written;
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// A log in a run.
 #[derive(Clone, Copy, PartialEq, Debug)]

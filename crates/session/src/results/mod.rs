@@ -45,8 +45,8 @@ pub(crate) use fio::latency;
 
 use crate::files;
 use crate::input::Input;
+use crate::outcome::{Outcome, Part};
 use crate::setup::Setup;
-use crate::simulate::{Outcome, Part};
 
 /// Commit that this crate was built from, with a mark if the work tree had changes.
 pub const COMMIT: &str = env!("FIRSTREAD_COMMIT");

@@ -10,8 +10,8 @@ use firstread_firmware::observe::Counters;
 use serde_json::{Map, Value, json};
 
 use super::refused;
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// Capacity in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,9 +5,9 @@ use firstread_core::CellMode;
 use firstread_firmware::observe::{Counters, page_type_bin};
 use serde_json::{Value, json};
 
+use crate::outcome::Outcome;
 use crate::page_speed::by_speed;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// Names of page types by how fast they are read, the fastest first.
 pub const NAMES: [&str; 4] = ["a", "b", "c", "d"];

@@ -3,7 +3,7 @@
 use firstread_drive::Phase;
 use serde_json::{Value, json};
 
-use crate::simulate::Outcome;
+use crate::outcome::Outcome;
 
 /// The phases of a run, where a result tells them: those of a job file that has several, waits or changes the
 /// temperature.

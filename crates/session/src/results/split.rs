@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::simulate::Outcome;
+use crate::outcome::Outcome;
 
 /// What its parts were; none where the run was not split.
 pub fn json(outcome: &Outcome) -> Option<Value> {

@@ -4,8 +4,8 @@ use firstread_core::params::Role;
 use firstread_firmware::observe::{OpenedFor, stream_bin};
 use serde_json::{Value, json};
 
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// A stream in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

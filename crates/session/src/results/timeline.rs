@@ -4,8 +4,8 @@ use firstread_core::HostOp;
 use firstread_drive::stats::timeline::{Completions, DIRECTIONS, Interval, PERCENTILES};
 use serde_json::{Map, Value, json};
 
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// Directions that have columns; of flushes there is the number alone.
 const COLUMNS: [(HostOp, &str); 3] = [

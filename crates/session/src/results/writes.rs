@@ -7,8 +7,8 @@ use firstread_workload::job::Direction;
 use serde_json::{Map, Value, json};
 
 use crate::input::Input;
+use crate::outcome::Outcome;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// How random writes of the jobs are drawn, as fio has it; `random_map`, `norandommap` or
 /// `mixed`; none where there are none.

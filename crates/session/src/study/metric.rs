@@ -17,6 +17,7 @@ pub use super::number::{Measure, Metric};
 use super::sample::SAMPLES;
 use crate::finished::Finished;
 use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
+use crate::outcome::Outcome;
 use crate::results::areas::{InRun, areas, entered};
 use crate::results::fdp::fdp;
 use crate::results::host_log::host_log;
@@ -29,7 +30,6 @@ use crate::results::streams::of_streams;
 use crate::results::writes::written;
 use crate::retries::Retries;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// A population of chips in one condition.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,4 @@
-//! A long run of a load that is steady, split into parts that run side by side.
-//!
-//! Each part runs a share of the requests on a clone of the drive, drawn anew with the same hot spots. What they come to is put
-//! together ([`RunStats::of_parts`]), with intervals over the parts. That equals one long run where nothing that matters
-//! changes in the course of it: so what is one course is refused, and [`Drift`] tells what changed all the same.
+//! The parts of a run: each run, and all put together.
 
 use std::panic;
 use std::sync::{Arc, mpsc};
@@ -12,211 +8,33 @@ use firstread_core::Ns;
 use firstread_drive::profile::drive::Cells;
 use firstread_drive::stats::Drift;
 use firstread_drive::{Drive, Ended, Host, RunStats};
-use firstread_workload::job::{Direction, Extent};
+use firstread_workload::job::Extent;
 use firstread_workload::{JobSpec, JobStream, Location, Notice, Workload};
-use thiserror::Error;
 
+use super::check::Split;
+use super::error::{AGED, SplitError};
 use crate::error::Error;
 use crate::input::Input;
+use crate::outcome::{Outcome, Progress, SplitRun};
 use crate::parallel;
 use crate::setup::Setup;
-use crate::simulate::{self, Outcome, Progress};
 use crate::watched::{Watched, WrittenDown};
 
-/// Most parts of a run.
-pub const MOST_PARTS: u16 = 1_000;
-/// The share of the age of the youngest data that a run may last before it ages them by more than is left out: by then the shift
-/// of voltages, which goes with the logarithm of the age, has grown by some thousandths of itself.
-const AGED: f64 = 0.01;
+/// What runs a part: its number, its drive, and how it is set up.
+pub(crate) type RunPart<'a> =
+    dyn Fn(u64, &mut Drive, &Setup, &mut dyn FnMut(Progress)) -> Result<Outcome, Error> + Sync + 'a;
 
-/// Into how many parts a run is split.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Split {
-    /// Two at least, and [`MOST_PARTS`] at most.
-    pub parts: u16,
-    /// Parts that run at a time; by default as many as cores. Results do not depend on it.
-    pub threads: Option<u16>,
-}
-
-/// The parts that an outcome was put together of.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SplitRun {
-    /// Requests of each part that have completed.
-    pub requests: Vec<u64>,
-    /// The largest change of latency in the course of the parts, with the direction that it is of; none where none can be told.
-    pub drift: Option<(&'static str, Drift)>,
-}
-
-/// Why a run cannot be split, or its parts do not make a run.
-#[derive(Clone, PartialEq, Debug, Error)]
-pub enum SplitError {
-    #[error("a run has 2 to {MOST_PARTS} parts, and not {0}")]
-    Parts(u16),
-    /// A trace, or a stand-in for one.
-    #[error(
-        "{0} is a trace, which is one course of requests: only jobs are split, whose requests can be drawn anew"
-    )]
-    Trace(String),
-    /// Jobs have more than one phase, or wait.
-    #[error(
-        "{place}: job `{job}` has {option}: phases that follow one another are one course, and parts side by side have none"
-    )]
-    Phases {
-        place: Location,
-        job: String,
-        option: &'static str,
-    },
-    /// Something of a job goes on from the beginning of the run to its end.
-    #[error(
-        "{place}: job `{job}` has {option}, which is of the course of a whole run, and parts side by side have none"
-    )]
-    Course {
-        place: Location,
-        job: String,
-        option: &'static str,
-    },
-    /// All parts of a sequential job would be the same.
-    #[error(
-        "{place}: job `{job}` is sequential: its parts would all be the same requests from the start of its region, and their \
-         interval would say nothing; only random jobs are split"
-    )]
-    Sequential { place: Location, job: String },
-    /// Writes go through all blocks in turn.
-    #[error(
-        "{place}: job `{job}` writes each block once before any again (fio's random map): from the first to the last, the blocks \
-         that are overwritten are others, which is one course; `norandommap` draws each anew (--job norandommap=1)"
-    )]
-    Map { place: Location, job: String },
-    /// The load changes a drive that is in no steady state.
-    #[error(
-        "{place}: job `{job}` writes, and each part would begin where no long run is: from its first request on, writes change \
-         the drive until it is in a steady state; burn it in (--burn-in)"
-    )]
-    Writes { place: Location, job: String },
-    /// Parts would be shorter than a request.
-    #[error("{0} are too few for {1} parts")]
-    TooShort(String, u16),
-    /// What is kept of the course of a run.
-    #[error("the run over time (--interval) is one course, and parts side by side have none")]
-    Interval,
-    /// The data age in the run.
-    #[error(
-        "{parts} parts of {part_s:.3} s are a run of {run_s:.3} s, in which data that are {age_s:.3} s old age by more than {} %: \
-         where age matters, parts that all begin at the same age are no long run. Without --split they are; so are older data \
-         (--age {least}), or fewer requests",
-        AGED * 100.0,
-        least = hours(*parts, *part_s)
-    )]
-    Ages {
-        parts: u16,
-        /// Simulated time of the longest part so far (s).
-        part_s: f64,
-        /// That of all parts (s).
-        run_s: f64,
-        /// Age of the youngest data (s).
-        age_s: f64,
-    },
-    /// A drive that is used further.
-    #[error("a drive that is used further has one run after another, and no parts")]
-    DriveInUse,
-}
-
-/// The least age at which so many parts of a length could be run.
-fn hours(parts: u16, part_s: f64) -> String {
-    let hours = f64::from(parts) * part_s / AGED / 3600.0;
-    format!("{}h", hours.ceil())
-}
-
-impl Setup {
-    /// That it can be split as it says.
-    ///
-    /// # Errors
-    /// [`SplitError`] where it cannot.
-    pub(crate) fn check_split(&self) -> Result<(), SplitError> {
-        let Some(Split { parts, .. }) = self.split else {
-            return Ok(());
-        };
-        if !(2..=MOST_PARTS).contains(&parts) {
-            return Err(SplitError::Parts(parts));
-        }
-        let Input::Jobs { workload, .. } = &*self.input else {
-            return Err(SplitError::Trace(self.input.title().to_owned()));
-        };
-        if self.watched.interval.is_some() {
-            return Err(SplitError::Interval);
-        }
-        for job in &workload.jobs {
-            self.check_job(job)?;
-        }
-        if let Some(limit) = self.limit
-            && limit < u64::from(parts)
-        {
-            return Err(SplitError::TooShort(format!("{limit} requests"), parts));
-        }
-        Ok(())
-    }
-
-    fn check_job(&self, job: &JobSpec) -> Result<(), SplitError> {
-        let named = || (job.place.clone(), job.name.clone());
-        let phases = [
-            (job.group > 0, "`stonewall`"),
-            (job.wait_for.is_some(), "`wait_for`"),
-            (job.start_delay_ns != [0, 0], "`startdelay`"),
-        ];
-        if let Some((_, option)) = phases.into_iter().find(|(has, _)| *has) {
-            let (place, job) = named();
-            return Err(SplitError::Phases { place, job, option });
-        }
-        let course = [
-            (job.latency_target.is_some(), "`latency_target`"),
-            (job.power_cut_ns.is_some(), "`power_cut`"),
-            (job.host_log.is_some(), "`host_log`"),
-            (job.strides.is_some(), "`zonemode`"),
-            (job.temperature_c.is_some(), "`temperature`"),
-            (
-                self.watched.fio_logs && job.logs.any(),
-                "logs (`write_*_log`)",
-            ),
-        ];
-        if let Some((_, option)) = course.into_iter().find(|(has, _)| *has) {
-            let (place, job) = named();
-            return Err(SplitError::Course { place, job, option });
-        }
-        if !job.random {
-            let (place, job) = named();
-            return Err(SplitError::Sequential { place, job });
-        }
-        let changes = job.operations.directions();
-        let changes = changes.iter().any(|d| *d != Direction::Read);
-        if changes && job.random_map {
-            let (place, job) = named();
-            return Err(SplitError::Map { place, job });
-        }
-        if changes && self.burn_in.is_none() {
-            let (place, job) = named();
-            return Err(SplitError::Writes { place, job });
-        }
-        Ok(())
-    }
-}
-
-/// Runs the parts of `setup` on clones of `drive`, and puts them together. `expected_amplification` is what a burn-in by the same
-/// load came to.
+/// Has `run` run the parts of `setup` on clones of `drive`, and puts them together.
 pub(crate) fn run(
     drive: &Drive,
     setup: &Setup,
     split: Split,
-    expected_amplification: Option<f64>,
+    run: &RunPart<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Error> {
-    setup.check_split()?;
-    let run_all = || each_part(drive, setup, split, expected_amplification, progress);
-    let (outcomes, run_s) = simulate::timed(run_all);
+    let outcomes = each_part(drive, setup, split, run, progress)?;
     // Parts that an interruption left out are not there.
-    let outcomes: Vec<Outcome> = outcomes?.into_iter().flatten().collect();
-    let mut outcome = together(outcomes, &setup.input)?;
-    outcome.wall.run_s = run_s;
-    Ok(outcome)
+    together(outcomes.into_iter().flatten().collect(), &setup.input)
 }
 
 /// The outcomes of all parts, in their order; none of one that had not begun when the run was interrupted.
@@ -224,7 +42,7 @@ fn each_part(
     drive: &Drive,
     setup: &Setup,
     split: Split,
-    expected_amplification: Option<f64>,
+    run: &RunPart<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Option<Outcome>>, Error> {
     let numbers: Vec<u16> = (0..split.parts).collect();
@@ -243,7 +61,7 @@ fn each_part(
                 split,
                 number,
             };
-            part.run(drive, expected_amplification, &mut progress)
+            part.run(drive, run, &mut progress)
         };
         let parts = scope.spawn(|| parallel::each(&numbers, split.threads, each));
         let mut completed = vec![0; usize::from(split.parts)];
@@ -269,11 +87,10 @@ impl Part<'_> {
     fn run(
         &self,
         drive: &Drive,
-        expected_amplification: Option<f64>,
+        run: &RunPart<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Option<Outcome>, Error> {
         let setup = self.setup_of(drive.capacity_bytes())?;
-        let part = Some(u64::from(self.number));
         if setup.interrupt.is_asked() {
             return Ok(None);
         }
@@ -281,7 +98,7 @@ impl Part<'_> {
         if self.lead_in(&mut drive)? == Ended::Interrupted {
             return Ok(None);
         }
-        let outcome = simulate::run(&mut drive, &setup, part, expected_amplification, progress)?;
+        let outcome = run(u64::from(self.number), &mut drive, &setup, progress)?;
         self.check_ages(outcome.stats.simulated)?;
         Ok(Some(outcome))
     }
