@@ -22,8 +22,9 @@ points=("$plan"/points/*.json)
 [ -e "${points[0]}" ] || { echo "$plan has no points" >&2; exit 2; }
 
 if [ -z "$SLURM_ARRAY_TASK_ID" ]; then
-    # Indices of an array are below MaxArraySize.
-    most=$(($(scontrol show config | awk '$1 == "MaxArraySize" { print $3 }') - 1))
+    most=$(scontrol show config | awk '$1 == "MaxArraySize" { print $3 - 1 }')
+    # Without it there is no Slurm, as scontrol has said.
+    [ -n "$most" ] || exit 1
     tasks=$((${#points[@]} < most ? ${#points[@]} : most))
     # Where the folder of its output is missing, a task ends before it begins, without a word.
     mkdir -p logs
