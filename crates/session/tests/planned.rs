@@ -258,11 +258,15 @@ fn formula_what_is_rarely_asked_comes_back() {
     fs::rename(&folder.0, &moved.0).unwrap();
     comes_back(&moved, &points);
     // The trace is where it was, and has to be what it was.
+    let index = moved.json(INDEX);
+    let mut rows = index["points"].as_array().unwrap().iter();
+    let of_trace = rows.find(|row| row["name"] == "1").unwrap();
+    let of_trace = moved.0.join(of_trace["file"].as_str().unwrap());
     fs::write(from.0.join("t.csv"), "1,W,0,4096\n").unwrap();
-    let says = refused(&moved.0.join("points/00002.json"));
+    let says = refused(&of_trace);
     assert!(says.contains("t.csv is not as it was"), "{says}");
     fs::remove_file(from.0.join("t.csv")).unwrap();
-    let says = refused(&moved.0.join("points/00002.json"));
+    let says = refused(&of_trace);
     assert!(says.contains("t.csv: No such file"), "{says}");
 }
 
