@@ -1,5 +1,5 @@
-//! Plans under engines that exist: GNU parallel, and Ray with a worker that is killed. What comes of them is what one process
-//! makes, byte for byte, run times apart.
+//! Plans under engines that exist: GNU parallel, Ray with a worker that is killed, and Slurm with a task whose point is.
+//! What comes of them is what one process makes, byte for byte, run times apart.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,6 +54,15 @@ pub fn run() -> Result<(), String> {
         }
         false => skip("Ray is missing: pip install ray".into()),
     }
+    match works(Command::new("sinfo").arg("--noheader")) {
+        true => {
+            slurm(&folder, &binary)?;
+            finish("slurm")?;
+        }
+        false => {
+            skip("no Slurm answers `sinfo`: apt install slurm-wlm, and start its daemons".into())
+        }
+    }
     Ok(())
 }
 
@@ -86,6 +95,29 @@ fn ray(folder: &Path, binary: &Path) -> Result<(), String> {
     match script.0.wait().map_err(ended)?.success() {
         true => Ok(()),
         false => Err("ray_points.py failed".into()),
+    }
+}
+
+/// Fills the folder `slurm` by an array, a point of which is killed where it is made on this machine.
+fn slurm(folder: &Path, binary: &Path) -> Result<(), String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/slurm_points.sh");
+    let mut run = Command::new("bash");
+    run.current_dir(folder).env("FIRSTREAD", binary).arg(script);
+    // A cluster without room for it gives up.
+    run.args("plan slurm --wait --time=5 --deadline=now+30minutes".split(' '));
+    let ended = |error: std::io::Error| error.to_string();
+    let mut submitted = Ended(run.spawn().map_err(ended)?);
+    let point = claimed(&folder.join("slurm/claims"))?;
+    match fs::read_link(format!("/proc/{point}/exe")) {
+        Ok(program) if fs::canonicalize(binary).is_ok_and(|own| own == program) => {
+            run_command(Command::new("kill").args(["-9", &point.to_string()]))?;
+            println!("slurm: the point of process {point} was killed; Slurm runs its task again");
+        }
+        _ => println!("slurm: points are made on other machines, and none is killed"),
+    }
+    match submitted.0.wait().map_err(ended)?.success() {
+        true => Ok(()),
+        false => Err("a task of slurm_points.sh failed".into()),
     }
 }
 

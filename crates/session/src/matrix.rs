@@ -453,7 +453,7 @@ impl Matrix<'_> {
     ) -> Result<Vec<(usize, O)>, Error> {
         let cost = |i| {
             let Point { setup, life, .. } = &self.points[point(i)];
-            cost::requests(setup, life.as_ref()).unwrap_or(f64::INFINITY)
+            cost::expected(setup, life.as_ref()).unwrap_or(f64::INFINITY)
         };
         let chain = |group: Vec<usize>| Chain {
             points: group.into_iter().rev().map(|i| (i, cost(i))).collect(),

@@ -93,6 +93,18 @@ impl Sizes {
             Sizes::Split(parts) => parts.iter().map(|p| p.0).max().unwrap_or(512),
         }
     }
+
+    /// The mean length, in bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Sizes::Fixed(bytes) => f64::from(*bytes),
+            Sizes::Range { min, max } => (f64::from(*min) + f64::from(*max)) / 2.0,
+            Sizes::Split(parts) => {
+                let part = |(bytes, percent): &(u32, u8)| f64::from(*bytes) * f64::from(*percent);
+                parts.iter().map(part).sum::<f64>() / 100.0
+            }
+        }
+    }
 }
 
 /// An offset or a length on a drive.

@@ -38,7 +38,7 @@ pub const INDEX: &str = "plan.json";
 /// The folder of points in a plan.
 const POINTS: &str = "points";
 /// What the cost of a point is measured in.
-const COST_UNIT: &str = "requests";
+const COST_UNIT: &str = "mapping units read";
 
 /// A plan that was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +51,8 @@ pub struct Written {
     pub unknown_cost: usize,
 }
 
-/// Writes the points that have no result in `store` into `folder`, one a file, with their index. `command` is what
-/// finishes them, word by word. Points with the same inputs are written once. A plan that was there gives way.
+/// Writes the points that have no result in `store` into `folder`, one a file, with their index: those that cost most come
+/// first. `command` is what finishes them, word by word. Points with the same inputs are written once. A plan that was there gives way.
 ///
 /// # Errors
 /// [`PlanError`] where a point cannot be written down, or the folder has something else; [`Error`] where a file cannot
@@ -79,7 +79,19 @@ pub fn write(
         threads: None,
         watch: &(),
     };
-    for run in matrix.runs()? {
+    let cost = |run: &Vec<usize>| {
+        let point = &points[run[0]];
+        cost::expected(&point.setup, point.life.as_ref())
+    };
+    let mut runs: Vec<_> = matrix
+        .runs()?
+        .into_iter()
+        .map(|run| (cost(&run), run))
+        .collect();
+    // Whatever takes files in the order of their names begins with the longest, and before them with those that may be it.
+    let order = |cost: Option<f64>| cost.unwrap_or(f64::INFINITY);
+    runs.sort_by(|(a, _), (b, _)| order(*b).total_cmp(&order(*a)));
+    for (cost, run) in runs {
         let point = &points[run[0]];
         let inputs = store.found_by(point.inputs(writer.program)?);
         let mut is_found = false;
@@ -90,7 +102,6 @@ pub fn write(
             found += 1;
             continue;
         }
-        let cost = cost::requests(&point.setup, point.life.as_ref());
         unknown_cost += usize::from(cost.is_none());
         let file = format!("{POINTS}/{:05}.json", rows.len() + 1);
         let key = key(&inputs);
