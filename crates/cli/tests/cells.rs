@@ -72,7 +72,7 @@ fn golden_errors() {
         &[chip, "--valleys", "1,2,3"],
         &[chip, "--set", "dac_step=4 mV"],
         &[chip, "--set", "chip.dac_stepp=4 mV"],
-        &[chip, "--out", "chip.toml"],
+        &[chip, "--pages", "1", "--out", "chip.toml"],
     ];
     let mut text = String::new();
     for case in cases {

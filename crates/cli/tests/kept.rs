@@ -206,7 +206,7 @@ fn sequence_a_single_run_is_found_until_an_input_changes() {
 fn sequence_a_single_life_is_found_until_an_input_changes() {
     const LOAD: &str = "[w]\nrw=randwrite\nbs=4k\nnorandommap\n";
     let folder = Folder::new("life").with("w.fio", LOAD);
-    let base = "life w.fio --drive bench-4g --until bytes=400MB --probe 50 --out l";
+    let base = "life w.fio --drive bench-4g --until bytes=20MB --probe 50 --out l";
     let first = folder.run(base).ok();
     assert!(!first.err.contains("note: w: "), "{}", first.err);
     let before = folder.all("l");
@@ -221,7 +221,7 @@ fn sequence_a_single_life_is_found_until_an_input_changes() {
     for (change, why) in [
         ("--seed 2", "`seed` was 1 and is 2"),
         ("--workload-seed 2", "`workload_seed` was 1 and is 2"),
-        ("--until bytes=401MB", "`life.until` was "),
+        ("--until bytes=21MB", "`life.until` was "),
         ("--probe 51", "`life.probe_requests` was 50 and is 51"),
         ("--warranty 4y", "`life.warranty_years` was 5.0 and is 4.0"),
         (
@@ -235,7 +235,7 @@ fn sequence_a_single_life_is_found_until_an_input_changes() {
     ] {
         let option = change.split(' ').next().unwrap();
         let line = match option {
-            "--until" => base.replace("--until bytes=400MB", change),
+            "--until" => base.replace("--until bytes=20MB", change),
             "--probe" => base.replace("--probe 50", change),
             _ => format!("{base} {change}"),
         };

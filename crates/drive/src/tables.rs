@@ -4,6 +4,8 @@
 //! characterize` makes from the chip's profile. Any other chip is characterized by the same rule when the
 //! drive is made.
 
+mod known;
+
 use std::fmt::Write;
 
 use firstread_core::CellMode;
@@ -21,6 +23,7 @@ use firstread_nand::{ChipProfile, Medium, ProfileError, SenseError};
 use thiserror::Error;
 
 use crate::profile::DriveProfile;
+use known::{Known, Of};
 
 /// Why there are no tables.
 #[derive(Clone, PartialEq, Debug, Error)]
@@ -167,9 +170,9 @@ pub fn sensing(
     let shipped = SHIPPED_SENSING
         .iter()
         .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
+    let strength = strength(code);
     if let Some((chip, text)) = shipped {
         let (shipped_mode, table) = parse_sensing(chip, text)?;
-        let strength = strength(code);
         if shipped_mode == mode.name()
             && (table.capability_bits, table.codeword_bits)
                 == (strength.capability_bits, strength.codeword_bits)
@@ -177,7 +180,13 @@ pub fn sensing(
             return Ok(table);
         }
     }
-    characterize_sensing(&profile.chip, mode, code)
+    static KNOWN: Known = Known::new();
+    let of = Of {
+        chip: profile.chip.clone(),
+        mode,
+        strength,
+    };
+    KNOWN.get(of, |of| characterize_sensing(&of.chip, of.mode, code))
 }
 
 /// Characterizes short senses of `chip` in `mode` with `code`, on a population of chips.
