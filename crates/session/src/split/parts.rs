@@ -282,3 +282,54 @@ fn together(mut outcomes: Vec<Outcome>, input: &Input) -> Result<Outcome, Error>
         ..first
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::{BurnInSetup, Simulation};
+
+    /// What leads in to parts of a load that writes ends at places that are spread evenly over the time in which a superblock is
+    /// filled. Reads have no such wave, and nothing leads in to them.
+    #[test]
+    fn formula_parts_begin_at_different_places_of_a_wave() {
+        for (writes, parts) in [(true, 4), (true, 7), (false, 4)] {
+            let rw = if writes { "randwrite" } else { "randread" };
+            let job = format!("[a]\nrw={rw}\nbs=4k\niodepth=8\nnorandommap\n");
+            let split = Split {
+                parts,
+                threads: None,
+            };
+            let simulation = Simulation {
+                drive: "bench-4g".into(),
+                split: Some(split),
+                burn_in: Some(BurnInSetup::BY_ITSELF),
+                ..Simulation::of(Input::job_file("load", job).unwrap())
+            };
+            let setup = simulation.setup().unwrap();
+            let drive = setup.drive().unwrap();
+            let geometry = &setup.profile.geometry;
+            let slots = geometry.slots_per_superblock(setup.profile.mode);
+            let superblock_bytes = u64::from(slots) * u64::from(geometry.slot_bytes);
+            for number in 0..parts {
+                let mut drive = drive.clone();
+                let before = drive.counters().host_bytes_written;
+                let part = Part {
+                    setup: &setup,
+                    split,
+                    number,
+                };
+                assert_eq!(part.lead_in(&mut drive).unwrap(), Ended::Completed);
+                let written = drive.counters().host_bytes_written - before;
+                let asked = match writes {
+                    true => superblock_bytes * u64::from(number) / u64::from(parts),
+                    false => 0,
+                };
+                let room = if asked > 0 { superblock_bytes / 8 } else { 0 };
+                assert!(
+                    (asked..=asked + room).contains(&written),
+                    "{number}: {written} of {asked}"
+                );
+            }
+        }
+    }
+}
