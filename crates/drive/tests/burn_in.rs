@@ -277,7 +277,7 @@ fn formula_a_lead_in_writes_so_many_bytes() {
         let mut drive = drive(small("greedy"), &preconditioned(), 1);
         let capacity = drive.capacity_bytes();
         let before = drive.counters().host_bytes_written;
-        let host = Host::before_part(&workload, capacity, 1, part as u64).unwrap();
+        let host = Host::before_part(&workload, capacity, 1, None, part as u64).unwrap();
         assert_eq!(host.lead_in(&mut drive, bytes).unwrap(), Ended::Completed);
         let written = drive.counters().host_bytes_written - before;
         // It is asked each 1,024 requests and at each erase.
@@ -288,7 +288,7 @@ fn formula_a_lead_in_writes_so_many_bytes() {
     }
     let few = fio::parse("test.fio", &format!("{OVERWRITES}number_ios=100\n")).unwrap();
     let mut drive = drive(small("greedy"), &preconditioned(), 1);
-    let host = Host::before_part(&few, drive.capacity_bytes(), 1, 0).unwrap();
+    let host = Host::before_part(&few, drive.capacity_bytes(), 1, None, 0).unwrap();
     assert_eq!(
         host.lead_in(&mut drive, superblock).unwrap(),
         Ended::Completed

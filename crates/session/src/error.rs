@@ -124,7 +124,7 @@ pub enum Error {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A run that cannot be split into parts.
-    #[error("--split: {0}")]
+    #[error(transparent)]
     Split(#[from] SplitError),
     /// Folders of results that cannot be joined.
     #[error(transparent)]

@@ -165,6 +165,8 @@ pub enum Progress {
 pub struct SplitRun {
     /// Requests of each part that have completed.
     pub requests: Vec<u64>,
+    /// What the host writes in a part, in capacities of the drive.
+    pub drive_writes: f64,
     /// The largest change of latency in the course of the parts, with the direction that it is of; none where none can be told.
     pub drift: Option<(&'static str, Drift)>,
 }

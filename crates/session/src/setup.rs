@@ -188,6 +188,11 @@ impl Setup {
             input: &self.input,
             limit: self.limit,
             is_burnt_in: self.burn_in.is_some(),
+            by_another: self
+                .burn_in
+                .as_ref()
+                .is_some_and(|by| by.workload.is_some()),
+            profile: &self.profile,
             watched: &self.watched,
         };
         Ok(self.split.map_or(Ok(()), |split| asked.check(split))?)

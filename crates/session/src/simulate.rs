@@ -61,6 +61,10 @@ impl Prepared {
         let mut outcome = match setup.split {
             None => run(&mut self.drive, setup, None, expected, progress)?,
             Some(split) => {
+                let ended = self.burn_in.as_ref().map(|burn_in| burn_in.ended);
+                if ended.is_some_and(|ended| ended != BurnInEnd::Steady) {
+                    return Err(SplitError::NotSteady.into());
+                }
                 let one: &RunPart<'_> = &|part, drive, setup, progress| {
                     run(drive, setup, Some(part), expected, progress)
                 };
@@ -345,7 +349,9 @@ fn run(
         Some(watch) => watch.finish(began + stats.simulated, drive.counters())?,
     };
     let run_s = start.elapsed().as_secs_f64();
-    if stats.ended == Ended::Completed && !stats.unmeasured.is_empty() {
+    // A part may be too short for one of many jobs.
+    let is_whole = stats.ended == Ended::Completed && part.is_none();
+    if is_whole && !stats.unmeasured.is_empty() {
         return Err(Error::Unmeasured {
             workload: setup.input.name().to_owned(),
             jobs: stats.unmeasured,

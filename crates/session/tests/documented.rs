@@ -254,7 +254,7 @@ fn keys() -> BTreeSet<String> {
             },
             ..Simulation::of(Input::job_file("a", job).unwrap())
         };
-        let reads = "[a]\nrw=randread\nnumber_ios=100\n".to_owned();
+        let reads = "[a]\nrw=randread\nnumber_ios=300\n".to_owned();
         let split = Simulation {
             split: Some(Split {
                 parts: 2,

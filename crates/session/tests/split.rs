@@ -199,7 +199,7 @@ fn formula_what_ends_a_job_is_shared_out() {
         ("number_ios=1001", 1_001),
         ("io_size=4100k", 1_025),
         ("size=2m\nloops=3", 1_536),
-        ("number_ios=1001\nio_size=2000k", 500),
+        ("number_ios=1001\nio_size=2800k", 700),
     ] {
         let job = format!("[a]\nrw=randread\nbs=4k\niodepth=4\n{end}\n");
         for parts in [2, 3, 7] {
@@ -224,7 +224,11 @@ fn formula_what_ends_a_job_is_shared_out() {
 /// The message with which a setup is refused.
 fn refused(simulation: &Simulation) -> String {
     match simulation.setup().and_then(|setup| setup.simulate()) {
-        Ok(_) => panic!("not refused"),
+        Ok(outcome) => panic!(
+            "not refused: {:?}, {:?}",
+            simulation.input.title(),
+            outcome.split
+        ),
         Err(Error::Split(why)) => why.to_string(),
         Err(other) => panic!("{other}"),
     }
@@ -257,6 +261,54 @@ fn formula_what_is_one_course_is_refused() {
         (job("latency_target=1ms"), "`latency_target`"),
         (job("; firstread: power_cut=1ms"), "`power_cut`"),
         (job("; firstread: temperature=40"), "`temperature`"),
+        (job("percentage_random=50"), "is sequential"),
+        (
+            job("thinktime=10ms\nthinktime_blocks=100"),
+            "`thinktime of job a` is 0.010 s",
+        ),
+        (of(READS, Some(300), 4), "part 1 has 75 requests, of 100"),
+        (
+            Simulation {
+                drive: "raro-femu".into(),
+                schemes: vec!["cell_mode=hotness".parse().unwrap()],
+                ..of(READS, Some(1000), 4)
+            },
+            "`cell_mode=hotness` goes by",
+        ),
+        (
+            Simulation {
+                burn_in: Some(BurnInSetup::by(
+                    Input::job_file("other", WRITES.into()).unwrap(),
+                )),
+                ..of(READS, Some(1000), 4)
+            },
+            "burnt in by another load",
+        ),
+        (
+            of(&READS.replace("bs=4k", "bs=4k\nsize=1m"), Some(100_000), 4),
+            "reads begin to disturb",
+        ),
+        (
+            Simulation {
+                set: [
+                    &burnt_in(1, 4).set[..],
+                    &[Override::new("chip.modes.slc.endurance", "60 P/E")],
+                ]
+                .concat(),
+                ..burnt_in(60_000, 4)
+            },
+            "P/E cycles of 60 rated",
+        ),
+        (
+            Simulation {
+                burn_in: Some(BurnInSetup {
+                    most_drive_writes: 0.1,
+                    ..BurnInSetup::BY_ITSELF
+                }),
+                ..burnt_in(60_000, 4)
+            },
+            "ended before writes were steady",
+        ),
         (job("rw=read"), "is sequential"),
         (job("rw=rw"), "is sequential"),
         (job("rw=randwrite\nnorandommap"), "burn it in"),

@@ -6,7 +6,7 @@ use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{Cause, DriveState, Precondition};
 use firstread_session::life::Class;
 use firstread_session::results::TAIL;
-use firstread_session::{Outcome, Part, Retries, Setup};
+use firstread_session::{Outcome, Part, Retries, Setup, SplitRun};
 use firstread_workload::job::DEFAULT_PERCENTILES;
 use serde_json::{Map, Value};
 
@@ -63,9 +63,10 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
         }
     }
     text += &footer(setup, outcome);
-    let within = match outcome.split {
-        None => WITHIN,
-        Some(_) => WITHIN_PARTS,
+    let is_split = |split: &SplitRun| split.requests.len() > 1;
+    let within = match outcome.split.as_ref().is_some_and(is_split) {
+        false => WITHIN,
+        true => WITHIN_PARTS,
     };
     text + within + "\n"
 }
@@ -85,10 +86,18 @@ pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
         false => format!("  {burn_in}"),
     };
     let split = outcome.split.as_ref().map(|split| {
-        let parts = split.requests.len();
-        format!(
-            "  in {parts} parts side by side, each with other requests on a copy of the drive\n"
-        )
+        let parts = match (split.requests.len(), setup.split.map(|split| split.parts)) {
+            (ended, Some(all)) if ended < usize::from(all) => format!("{ended} of {all} parts"),
+            (all, _) => format!("{all} parts"),
+        };
+        let mut text = format!("  in {parts} side by side, each with other requests on a copy of the drive\n");
+        if let Some((of, drift)) = split.drift.filter(|(_, drift)| drift.is_there()) {
+            text += &format!(
+                "  not steady: latencies of {of}s change by {:+.1} % from the first halves of parts to the second\n",
+                100.0 * drift.relative
+            );
+        }
+        text
     });
     format!(
         "{}, {}\n{}{burn_in}{}",

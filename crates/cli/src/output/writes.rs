@@ -28,6 +28,10 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
     let amplification = &outcome.stats.amplification;
     let mut text = String::from("write amplification");
     text += &match (amplification.not_steady, amplification.estimate) {
+        (None, Some(e)) if outcome.split.is_some() => format!(
+            " {:.2}, {:.2} … {:.2} (95 %, over the parts)",
+            e.mean, e.interval.0, e.interval.1,
+        ),
         (None, Some(e)) => format!(
             " {:.2}, {:.2} … {:.2} (95 %, over {} segments of {} erases)",
             e.mean,

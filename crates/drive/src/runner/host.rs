@@ -117,9 +117,10 @@ impl<'a> Host<'a> {
         workload: &Workload,
         capacity_bytes: u64,
         seed: u64,
+        limit: Option<u64>,
         part: u64,
     ) -> Result<Host<'a>, WorkloadError> {
-        Host::of_jobs(workload, capacity_bytes, seed, None, Draws::LeadIn(part))
+        Host::of_jobs(workload, capacity_bytes, seed, limit, Draws::LeadIn(part))
     }
 
     fn of_jobs(

@@ -116,6 +116,10 @@ impl Parts {
         let halves = halves?;
         let n = halves.len() as f64;
         let mean = halves.iter().flatten().sum::<f64>() / (2.0 * n);
+        // Trims may take no time at all.
+        if mean <= 0.0 {
+            return None;
+        }
         let changes: Vec<f64> = halves.iter().map(|[a, b]| (b - a) / mean).collect();
         let relative = changes.iter().sum::<f64>() / n;
         let variance = self.variance(changes.iter().map(|change| change - relative));

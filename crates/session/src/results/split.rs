@@ -18,6 +18,7 @@ pub fn json(outcome: &Outcome) -> Option<Value> {
     Some(json!({
         "parts": split.requests.len(),
         "requests": split.requests,
+        "drive_writes_each": split.drive_writes,
         "drift": drift,
     }))
 }

@@ -1,5 +1,8 @@
 //! Which runs can be split.
 
+use firstread_core::params::{Need, Role};
+use firstread_drive::profile::DriveProfile;
+use firstread_drive::profile::drive::Cells;
 use firstread_workload::JobSpec;
 use firstread_workload::job::Direction;
 
@@ -21,6 +24,9 @@ pub(crate) struct Asked<'a> {
     pub input: &'a Input,
     pub limit: Option<u64>,
     pub is_burnt_in: bool,
+    /// Whether another load burns it in.
+    pub by_another: bool,
+    pub profile: &'a DriveProfile,
     pub watched: &'a Watched,
 }
 
@@ -43,12 +49,37 @@ impl Asked<'_> {
         for job in &workload.jobs {
             self.check_job(job)?;
         }
+        self.check_drive()?;
         if let Some(limit) = self.limit
             && limit < u64::from(parts)
         {
             return Err(SplitError::TooShort(format!("{limit} requests"), parts));
         }
         Ok(())
+    }
+
+    /// That nothing of the drive goes by what happens in the whole of a run, as far as that is known before.
+    fn check_drive(&self) -> Result<(), SplitError> {
+        let learns = self.profile.needs(Need::Heat) || self.profile.needs(Need::Future);
+        let moves = |axis: &str| {
+            let chosen = self.profile.scheme(axis)?;
+            let learns = learns
+                && chosen
+                    .scheme
+                    .needs
+                    .iter()
+                    .any(|need| matches!(need, Need::Heat | Need::Future));
+            let moves = axis == "cell_mode" && chosen.scheme.role != Role::Baseline;
+            (learns || moves).then(|| format!("{axis}={}", chosen.scheme.name))
+        };
+        let axes = self.profile.schemes.iter().map(|chosen| chosen.axis.name);
+        if let Some(scheme) = axes.into_iter().find_map(moves) {
+            return Err(SplitError::Learns(scheme));
+        }
+        match self.by_another && self.profile.cells == Cells::Modelled {
+            true => Err(SplitError::Young),
+            false => Ok(()),
+        }
     }
 
     fn check_job(&self, job: &JobSpec) -> Result<(), SplitError> {
@@ -77,7 +108,9 @@ impl Asked<'_> {
             let (place, job) = named();
             return Err(SplitError::Course { place, job, option });
         }
-        if !job.random {
+        // What is sequential now and then is so from one start in all parts.
+        let is_partly = |d: &Direction| job.random_percent[*d as usize] < 100;
+        if !job.random || job.operations.directions().iter().any(is_partly) {
             let (place, job) = named();
             return Err(SplitError::Sequential { place, job });
         }

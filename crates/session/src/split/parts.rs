@@ -5,14 +5,16 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use firstread_core::Ns;
+use firstread_drive::profile::Dimension;
 use firstread_drive::profile::drive::Cells;
+use firstread_drive::profile::quantity::{NS, Quantity};
 use firstread_drive::stats::Drift;
 use firstread_drive::{Drive, Ended, Host, RunStats};
 use firstread_workload::job::Extent;
 use firstread_workload::{JobSpec, JobStream, Location, Notice, Workload};
 
 use super::check::Split;
-use super::error::{AGED, SplitError};
+use super::error::{AGED, DISTURBED, FEWEST_PERIODS, FEWEST_REQUESTS, SplitError};
 use crate::error::Error;
 use crate::input::Input;
 use crate::outcome::{Outcome, Progress, SplitRun};
@@ -74,6 +76,22 @@ fn each_part(
     })
 }
 
+/// A drive before a part.
+struct Before {
+    at: Ns,
+    /// Reads of each superblock.
+    reads: Vec<u64>,
+}
+
+impl Before {
+    fn of(drive: &Drive) -> Before {
+        Before {
+            at: drive.now(),
+            reads: drive.blocks().iter().map(|(_, info)| info.reads).collect(),
+        }
+    }
+}
+
 /// A part of a run.
 struct Part<'a> {
     /// That of the whole run.
@@ -95,24 +113,29 @@ impl Part<'_> {
             return Ok(None);
         }
         let mut drive = drive.clone();
-        if self.lead_in(&mut drive)? == Ended::Interrupted {
+        let before = Before::of(&drive);
+        if self.lead_in(&mut drive, &setup)? == Ended::Interrupted {
             return Ok(None);
         }
         let outcome = run(u64::from(self.number), &mut drive, &setup, progress)?;
-        self.check_ages(outcome.stats.simulated)?;
+        if outcome.stats.ended == Ended::Completed {
+            self.check_course(&before, &drive, &outcome)?;
+        }
         Ok(Some(outcome))
     }
 
     /// Has the load fill a share of a superblock, another one for each part. Cleaning comes in waves as long as a superblock is
     /// filled, and a burn-in ends at one place of a wave: without this all parts would begin there, and end at another place.
-    fn lead_in(&self, drive: &mut Drive) -> Result<Ended, Error> {
+    /// It is no longer than the part, `setup`.
+    fn lead_in(&self, drive: &mut Drive, setup: &Setup) -> Result<Ended, Error> {
         let Setup {
             input,
             profile,
             state,
             interrupt,
+            limit,
             ..
-        } = self.setup;
+        } = setup;
         let Input::Jobs { workload, .. } = &**input else {
             return Ok(Ended::Completed);
         };
@@ -124,7 +147,8 @@ impl Part<'_> {
             return Ok(Ended::Completed);
         }
         let capacity_bytes = drive.capacity_bytes();
-        let mut host = Host::before_part(workload, capacity_bytes, state.workload_seed, part)?;
+        let mut host =
+            Host::before_part(workload, capacity_bytes, state.workload_seed, *limit, part)?;
         let stop = || interrupt.is_asked();
         host.stop_when(&stop);
         let led = host.lead_in(drive, bytes);
@@ -193,10 +217,104 @@ impl Part<'_> {
         Ok(part)
     }
 
+    /// That nothing that matters would have changed in a run of parts that are like this one, which has left `drive` so.
+    fn check_course(
+        &self,
+        before: &Before,
+        drive: &Drive,
+        outcome: &Outcome,
+    ) -> Result<(), SplitError> {
+        let requests = outcome.stats.all.all_requests();
+        if requests < FEWEST_REQUESTS {
+            return Err(SplitError::FewRequests {
+                part: self.number + 1,
+                requests,
+                least: FEWEST_REQUESTS,
+            });
+        }
+        let simulated = outcome.stats.simulated;
+        self.check_periods(simulated)?;
+        self.check_wear(outcome)?;
+        if self.setup.profile.cells == Cells::Modelled {
+            self.check_disturb(before, drive)?;
+            self.check_ages(drive.now().since(before.at))?;
+        }
+        Ok(())
+    }
+
+    /// That pauses of jobs, and what is done at intervals, are in a part as often as in a long run.
+    fn check_periods(&self, simulated: Ns) -> Result<(), SplitError> {
+        let part_s = simulated.0 as f64 / 1e9;
+        let run_s = part_s * f64::from(self.split.parts);
+        let period = |what: String, period_s: f64| SplitError::Period {
+            what,
+            part_s,
+            period_s,
+        };
+        if let Input::Jobs { workload, .. } = &*self.setup.input {
+            for job in &workload.jobs {
+                let pause_s = job.think.map_or(0.0, |think| think.time_ns as f64 / 1e9);
+                if pause_s > 0.0 && part_s < FEWEST_PERIODS * pause_s {
+                    return Err(period(format!("thinktime of job {}", job.name), pause_s));
+                }
+            }
+        }
+        let intervals = self.setup.profile.resolved.iter();
+        for entry in intervals.filter(|entry| entry.path.ends_with(".interval")) {
+            let literal = entry.literal.trim_matches('"');
+            let Ok(interval) = Quantity::parse(literal, Dimension::Time) else {
+                continue;
+            };
+            let interval_s = interval.to(NS) / 1e9;
+            if part_s < interval_s && interval_s <= run_s {
+                return Err(period(entry.path.clone(), interval_s));
+            }
+        }
+        Ok(())
+    }
+
+    /// That cells do not wear much.
+    fn check_wear(&self, outcome: &Outcome) -> Result<(), SplitError> {
+        let parts = self.split.parts;
+        let superblocks = f64::from(self.setup.profile.geometry.blocks_per_plane);
+        let erases = outcome.stats.counters.erases as f64;
+        let pe_cycles = erases / superblocks * f64::from(parts);
+        let rated = self.setup.rated_pe_cycles();
+        match pe_cycles > AGED * f64::from(rated) {
+            true => Err(SplitError::Wear {
+                parts,
+                pe_cycles,
+                rated,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// That reads do not disturb much.
+    fn check_disturb(&self, before: &Before, drive: &Drive) -> Result<(), SplitError> {
+        let parts = self.split.parts;
+        let profile = &self.setup.profile;
+        let onset = profile.chip.laws.disturb.onset_reads;
+        let read = drive.blocks().iter().zip(&before.reads);
+        // One that was erased has begun anew.
+        let most =
+            read.map(|((_, info), before)| info.reads.checked_sub(*before).unwrap_or(info.reads));
+        let a_block = most.max().unwrap_or(0) as f64 / f64::from(profile.geometry.dies().max(1));
+        let reads = a_block * f64::from(parts);
+        match reads > DISTURBED * onset {
+            true => Err(SplitError::Disturb {
+                parts,
+                reads,
+                onset,
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// That data do not age much in a run of parts that take as long as this one did.
     fn check_ages(&self, simulated: Ns) -> Result<(), SplitError> {
         let state = &self.setup.state;
-        if self.setup.profile.cells != Cells::Modelled || state.fill == 0.0 {
+        if state.fill == 0.0 {
             return Ok(());
         }
         let parts = self.split.parts;
@@ -220,11 +338,12 @@ fn together(mut outcomes: Vec<Outcome>, input: &Input) -> Result<Outcome, Error>
     let stats: Vec<&RunStats> = outcomes.iter().map(|outcome| &outcome.stats).collect();
     let requests_of_each: Vec<u64> = stats.iter().map(|part| part.requests).collect();
     let stats = RunStats::of_parts(&stats).ok_or(Error::Interrupted)?;
-    let mut notices: Vec<_> = outcomes
-        .iter()
-        .flat_map(|outcome| outcome.notices.clone())
-        .collect();
-    notices.dedup();
+    let mut notices: Vec<Notice> = Vec::new();
+    for notice in outcomes.iter().flat_map(|outcome| &outcome.notices) {
+        if !notices.contains(notice) {
+            notices.push(notice.clone());
+        }
+    }
     let future_bytes = outcomes
         .iter()
         .filter_map(|outcome| outcome.future_bytes)
@@ -238,8 +357,11 @@ fn together(mut outcomes: Vec<Outcome>, input: &Input) -> Result<Outcome, Error>
     let drift = all
         .into_iter()
         .filter_map(|(of, latencies)| Some((of, latencies.drift()?)));
-    let beyond = |drift: &Drift| drift.relative.abs() - drift.half;
-    let drift = drift.max_by(|a, b| beyond(&a.1).total_cmp(&beyond(&b.1)));
+    let beyond = |drift: &Drift| (drift.is_there(), drift.relative.abs() - drift.half);
+    let drift = drift.max_by(|a, b| {
+        let (a, b) = (beyond(&a.1), beyond(&b.1));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
     let began = first.began;
     let parts = requests_of_each.len() as f64;
     let drive_writes =
@@ -267,6 +389,7 @@ fn together(mut outcomes: Vec<Outcome>, input: &Input) -> Result<Outcome, Error>
     Ok(Outcome {
         split: Some(SplitRun {
             requests: requests_of_each,
+            drive_writes,
             drift,
         }),
         // What all parts have in common.
@@ -318,7 +441,7 @@ mod tests {
                     split,
                     number,
                 };
-                assert_eq!(part.lead_in(&mut drive).unwrap(), Ended::Completed);
+                assert_eq!(part.lead_in(&mut drive, &setup).unwrap(), Ended::Completed);
                 let written = drive.counters().host_bytes_written - before;
                 let asked = match writes {
                     true => superblock_bytes * u64::from(number) / u64::from(parts),
