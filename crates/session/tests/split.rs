@@ -221,6 +221,23 @@ fn formula_what_ends_a_job_is_shared_out() {
     assert!((0.98..1.03).contains(&ratio), "{ratio}");
 }
 
+/// A job of many that has no request in one part has some in others; one that has none in any is told.
+#[test]
+fn sequence_a_job_is_measured_where_any_part_has_a_request_of_it() {
+    let slow = |rate: &str| {
+        let job = format!(
+            "[a]\nrw=randread\nbs=4k\niodepth=8\ntime_based\nruntime=1h\n\
+             [b]\nrw=randread\nbs=4k\ntime_based\nruntime=1h\n{rate}\n"
+        );
+        let simulation = of(&job, Some(2_000), 4);
+        simulation.setup().unwrap().simulate()
+    };
+    let outcome = slow("rate_iops=1000\nrate_process=poisson").unwrap();
+    assert!(outcome.stats.reports[1].read.count() > 0);
+    let error = slow("ramp_time=1h").unwrap_err().to_string();
+    assert!(error.contains("job `b` measured nothing"), "{error}");
+}
+
 /// The message with which a setup is refused.
 fn refused(simulation: &Simulation) -> String {
     match simulation.setup().and_then(|setup| setup.simulate()) {

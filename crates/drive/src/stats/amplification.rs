@@ -151,8 +151,8 @@ impl Amplification {
         }
     }
 
-    /// That of the parts of a run that was split, with an interval over the parts: as one run of their length is judged, but for
-    /// changes in the course of it.
+    /// That of the parts of a run that was split, with an interval over the parts: as one run of their length is judged. It changes
+    /// in its course where most parts do: of many parts one does so by chance.
     pub(crate) fn of_parts(parts: &[Amplification]) -> Amplification {
         let Some(last) = parts.last() else {
             return Amplification::default();
@@ -163,8 +163,16 @@ impl Amplification {
             erases: parts.iter().map(|part| part.erases).sum(),
             ..*last
         };
+        let changes = parts.iter().filter_map(|part| match part.not_steady {
+            Some(change @ (NotSteady::Changes(_) | NotSteady::Moves(..))) => Some(change),
+            _ => None,
+        });
+        let change = match 2 * changes.clone().count() > parts.len() {
+            true => changes.clone().next(),
+            false => None,
+        };
         Amplification {
-            not_steady: all.fault(all.erases, all.demands),
+            not_steady: all.fault(all.erases, all.demands).or(change),
             ..all
         }
     }

@@ -36,7 +36,16 @@ pub(crate) fn run(
 ) -> Result<Outcome, Error> {
     let outcomes = each_part(drive, setup, split, run, progress)?;
     // Parts that an interruption left out are not there.
-    together(outcomes.into_iter().flatten().collect(), &setup.input)
+    let outcome = together(outcomes.into_iter().flatten().collect(), &setup.input)?;
+    let unmeasured = &outcome.stats.unmeasured;
+    match outcome.stats.ended == Ended::Completed && !unmeasured.is_empty() {
+        true => Err(Error::Unmeasured {
+            workload: setup.input.name().to_owned(),
+            jobs: unmeasured.clone(),
+            limited: setup.limit.is_some(),
+        }),
+        false => Ok(outcome),
+    }
 }
 
 /// The outcomes of all parts, in their order; none of one that had not begun when the run was interrupted.
