@@ -645,3 +645,22 @@ mod signals {
         ran.says("r/store.json: was deleted while results were written");
     }
 }
+
+/// A run in parts is found again whatever its threads, and is no run in other parts, nor one in a piece.
+#[test]
+fn sequence_a_run_in_parts_is_found_by_their_number() {
+    let job = "[a]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=1200\n";
+    let folder = Folder::new("parts").with("r.fio", job);
+    let run = |options: &str| folder.run(&format!("run r.fio --out s {options}")).ok();
+    let first = run("--split 2");
+    assert!(
+        first.out.contains("in 2 parts side by side"),
+        "{}",
+        first.out
+    );
+    let found = run("--split 2 --threads 1");
+    found.says("note: r: the run was there already\n");
+    assert_eq!(found.out, first.out);
+    run("--split 3").says("`config.split` was 2 and is 3");
+    run("").says("`config.split` was 3 and is null");
+}
