@@ -189,7 +189,9 @@ fn sequence_parts_share_the_requests_whatever_the_threads() {
     assert_eq!(one["firstread"]["split"]["parts"], 4);
     assert_eq!(one["firstread"]["config"]["split"], 4);
     // All parts have other requests: else their mean would have no interval.
-    assert!(outcome.stats.all.read.mean_half_ns().unwrap() > 0.0);
+    let reads = &outcome.stats.all.read;
+    let half = reads.mean_half_ns().unwrap() / reads.mean_ns();
+    assert!(half > 1e-3, "{half}");
 }
 
 /// What ends a job ends its parts earlier: requests, bytes, time.
@@ -236,6 +238,16 @@ fn sequence_a_job_is_measured_where_any_part_has_a_request_of_it() {
     assert!(outcome.stats.reports[1].read.count() > 0);
     let error = slow("ramp_time=1h").unwrap_err().to_string();
     assert!(error.contains("job `b` measured nothing"), "{error}");
+}
+
+/// What is to be known of a job is told once, and not by each part.
+#[test]
+fn formula_notices_of_parts_are_those_of_a_run() {
+    let job = READS.replace("bs=4k", "bs=4k\nbuffered=1\nverify=crc32c");
+    let simulation = of(&job, Some(800), 4);
+    let told = long(&simulation).notices;
+    assert!(told.len() > 1, "{told:?}");
+    assert_eq!(run(&simulation).notices, told);
 }
 
 /// The message with which a setup is refused.

@@ -636,4 +636,56 @@ mod tests {
             assert!(steady > 1840, "{erases} erases: {steady} of 2000");
         }
     }
+
+    /// Parts of a run have the ratio of all their bytes, with Student's interval over the parts, and as many segments as they have
+    /// together. It changes in its course where most of them do.
+    #[test]
+    fn formula_parts_are_judged_together() {
+        let part = |flash: f64, not_steady| Amplification {
+            whole: Segment {
+                host: 1e6,
+                flash,
+                ..Segment::default()
+            },
+            segments: FEWEST / 2,
+            erases: 100,
+            demands: Demands {
+                superblocks: 1_000,
+                expected: Expected {
+                    theory: None,
+                    burn_in: Some(4.0),
+                },
+                widest: WIDEST,
+                near: NEAR,
+                ..Demands::default()
+            },
+            not_steady,
+            ..Amplification::default()
+        };
+        let changes = Some(NotSteady::Changes(0.02));
+        let few = Some(NotSteady::FewErases(1, 21));
+        let of = |faults: [Option<NotSteady>; 3]| {
+            let flash = [3.9e6, 4.0e6, 4.1e6];
+            let parts: Vec<_> = flash
+                .into_iter()
+                .zip(faults)
+                .map(|(f, fault)| part(f, fault))
+                .collect();
+            Amplification::of_parts(&parts)
+        };
+        // Each part alone had too few erases.
+        let steady = of([few; 3]);
+        let e = steady.steady().unwrap();
+        // The deviation of 0.1 over the root of three, and t with two degrees of freedom.
+        let half = 4.302_653 * 0.1 / 3f64.sqrt();
+        assert!(
+            (e.mean - 4.0).abs() < 1e-9 && (e.interval.1 - 4.0 - half).abs() < 1e-6,
+            "{e:?}"
+        );
+        assert_eq!((e.segments, steady.erases), (FEWEST / 2 * 3, 300));
+        assert_eq!(of([changes, few, few]).not_steady, None);
+        assert_eq!(of([changes, few, changes]).not_steady, changes);
+        let one = Amplification::of_parts(&[part(4e6, None)]);
+        assert_eq!(one.estimate, None, "one part has no interval over parts");
+    }
 }
