@@ -49,7 +49,7 @@ Examples:
       the run over time, as a table and a picture: where writes fall off the cliff
   firstread run job.fio --log requests.csv --log-slowest 1000
       the thousand slowest requests, with what each of them waited for
-  firstread run randread-4k-qd32 --job number_ios=100m --split 8
+  firstread run randread-4k-qd32 --job number_ios=20m --split 8
       a long run on eight cores: eight parts side by side, with intervals over them
   firstread run mixed-70-30 --pe-cycles 2500 --trace-events slow.json
       a timeline of the ten slowest reads, for ui.perfetto.dev: what each die did while they waited

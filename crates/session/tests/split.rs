@@ -314,7 +314,7 @@ fn formula_what_is_one_course_is_refused() {
             "burnt in by another load",
         ),
         (
-            of(&READS.replace("bs=4k", "bs=4k\nsize=1m"), Some(100_000), 4),
+            of(&READS.replace("bs=4k", "bs=4k\nsize=1m"), Some(300_000), 4),
             "reads begin to disturb",
         ),
         (
