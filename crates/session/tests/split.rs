@@ -306,6 +306,20 @@ fn formula_what_is_one_course_is_refused() {
         ),
         (
             Simulation {
+                schemes: vec!["read_levels=similar-page".parse().unwrap()],
+                ..of(READS, Some(1000), 4)
+            },
+            "`read_levels=similar-page` goes by",
+        ),
+        (
+            Simulation {
+                schemes: vec!["read_levels=retention-model".parse().unwrap()],
+                ..of(READS, Some(1000), 4)
+            },
+            "`read_levels=retention-model` goes by",
+        ),
+        (
+            Simulation {
                 burn_in: Some(BurnInSetup::by(
                     Input::job_file("other", WRITES.into()).unwrap(),
                 )),

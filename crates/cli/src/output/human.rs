@@ -271,7 +271,13 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
     text += &format!(
         "  latency mean {}{}, deviation {}, min {}, max {}\n\n",
         time(latencies.mean_ns()),
-        half(latencies.mean_half_ns().map(|h| h / latencies.mean_ns())),
+        // Requests that take no time have no relative interval.
+        half(
+            latencies
+                .mean_half_ns()
+                .filter(|_| latencies.mean_ns() > 0.0)
+                .map(|h| h / latencies.mean_ns())
+        ),
         time(latencies.stdev_ns()),
         time(latencies.min_ns() as f64),
         time(latencies.max_ns() as f64),

@@ -290,6 +290,10 @@ impl<P: Payload> Drive<P> {
     pub fn groups(&self) -> Option<&BlockGroups> {
         self.firmware.levels().groups()
     }
+    /// Whether the scheme that keeps read levels learns from reads of the host.
+    pub fn learns_from_reads(&self) -> bool {
+        self.firmware.levels().learns_from_reads()
+    }
     /// Simulated time, by the drive's clock.
     #[inline]
     pub fn now(&self) -> Ns {

@@ -1,8 +1,8 @@
 //! Which runs can be split.
 
 use firstread_core::params::{Need, Role};
-use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::drive::Cells;
+use firstread_drive::profile::{DriveProfile, SchemeChoice};
 use firstread_workload::JobSpec;
 use firstread_workload::job::Direction;
 
@@ -60,21 +60,14 @@ impl Asked<'_> {
 
     /// That nothing of the drive goes by what happens in the whole of a run, as far as that is known before.
     fn check_drive(&self) -> Result<(), SplitError> {
-        let learns = self.profile.needs(Need::Heat) || self.profile.needs(Need::Future);
-        let moves = |axis: &str| {
-            let chosen = self.profile.scheme(axis)?;
-            let learns = learns
-                && chosen
-                    .scheme
-                    .needs
-                    .iter()
-                    .any(|need| matches!(need, Need::Heat | Need::Future));
-            let moves = axis == "cell_mode" && chosen.scheme.role != Role::Baseline;
-            (learns || moves).then(|| format!("{axis}={}", chosen.scheme.name))
+        let goes_by_all = |chosen: &&SchemeChoice| {
+            let moves_data =
+                chosen.axis.name == "cell_mode" && chosen.scheme.role != Role::Baseline;
+            let knows = [Need::Heat, Need::Future];
+            moves_data || knows.iter().any(|need| chosen.scheme.requires(*need))
         };
-        let axes = self.profile.schemes.iter().map(|chosen| chosen.axis.name);
-        if let Some(scheme) = axes.into_iter().find_map(moves) {
-            return Err(SplitError::Learns(scheme));
+        if let Some(chosen) = self.profile.schemes.iter().find(goes_by_all) {
+            return Err(SplitError::of_scheme(chosen));
         }
         match self.by_another && self.profile.cells == Cells::Modelled {
             true => Err(SplitError::Young),

@@ -1,5 +1,6 @@
 //! Why a run cannot be split into parts, or its parts do not make a run.
 
+use firstread_drive::profile::SchemeChoice;
 use firstread_workload::Location;
 use thiserror::Error;
 
@@ -73,8 +74,8 @@ pub enum SplitError {
     /// The data age in the run.
     #[error(
         "--split: {parts} parts of {part_s:.3} s are a run of {run_s:.3} s, in which data that are {age_s:.3} s old age by more than {} %: \
-         where age matters, parts that all begin at the same age are no long run. Without --split they are; so are older data \
-         (--age {least}), or fewer requests",
+         where age matters, parts that all begin at the same age are no long run; run it without --split, on older data (--age {least}), \
+         or with fewer requests",
         AGED * 100.0,
         least = hours(*parts, *part_s)
     )]
@@ -89,8 +90,8 @@ pub enum SplitError {
     },
     /// A scheme learns from the requests of the whole run.
     #[error(
-        "--split: scheme `{0}` goes by the reads and writes of a whole run: each part would begin to learn anew, and end before \
-         one long run has moved what it moves"
+        "--split: scheme `{0}` goes by the reads and writes of a whole run: each part would learn anew, and would end before it knows \
+         what it knows late in one long run"
     )]
     Learns(String),
     /// The drive is in no steady state.
@@ -108,7 +109,7 @@ pub enum SplitError {
     /// Reads disturb more and more.
     #[error(
         "--split: a run of {parts} such parts reads a block up to {reads:.0} times, where reads begin to disturb it after some \
-         {onset:.0}: parts that all begin anew are no long run; read more of the drive, or run it in one piece"
+         {onset:.0}: one long run would come to disturbed cells, and no part does; read more of the drive, or run it without --split"
     )]
     Disturb {
         parts: u16,
@@ -119,8 +120,8 @@ pub enum SplitError {
     },
     /// Cells wear in the run.
     #[error(
-        "--split: a run of {parts} such parts wears the drive by {pe_cycles:.0} P/E cycles of {rated} rated: parts that all begin \
-         with the same wear are no long run"
+        "--split: a run of {parts} such parts wears the drive by {pe_cycles:.0} P/E cycles of {rated} rated: one long run \
+         would come to cells worn so, and no part does; write less, or run it without --split"
     )]
     Wear {
         parts: u16,
@@ -130,13 +131,15 @@ pub enum SplitError {
     },
     /// What is done now and then falls between parts.
     #[error(
-        "--split: a part takes {part_s:.3} s, and `{what}` is {period_s:.3} s: it would fall between the parts, and not into them \
-         as into one long run; take fewer parts or more requests"
+        "--split: a part takes {part_s:.3} s, and `{what}` is {period_s:.3} s: a part has to take {least_s:.3} s, since what is cut off at \
+         its end is cut off in every part; take fewer parts or more requests"
     )]
     Period {
         what: String,
         part_s: f64,
         period_s: f64,
+        /// The least that a part has to take (s).
+        least_s: f64,
     },
     /// Parts say too little each.
     #[error(
@@ -151,6 +154,13 @@ pub enum SplitError {
     /// A drive that is used further.
     #[error("--split: a drive that is used further has one run after another, and no parts")]
     DriveInUse,
+}
+
+impl SplitError {
+    /// The refusal of a scheme that goes by the whole of a run.
+    pub(super) fn of_scheme(chosen: &SchemeChoice) -> SplitError {
+        SplitError::Learns(format!("{}={}", chosen.axis.name, chosen.scheme.name))
+    }
 }
 
 /// The least age at which so many parts of a length could be run.

@@ -34,6 +34,11 @@ pub(crate) fn run(
     run: &RunPart<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Error> {
+    if drive.learns_from_reads()
+        && let Some(chosen) = setup.profile.scheme("read_levels")
+    {
+        return Err(SplitError::of_scheme(chosen).into());
+    }
     let outcomes = each_part(drive, setup, split, run, progress)?;
     // Parts that an interruption left out are not there.
     let outcome = together(outcomes.into_iter().flatten().collect(), &setup.input)?;
@@ -255,16 +260,21 @@ impl Part<'_> {
     fn check_periods(&self, simulated: Ns) -> Result<(), SplitError> {
         let part_s = simulated.0 as f64 / 1e9;
         let run_s = part_s * f64::from(self.split.parts);
-        let period = |what: String, period_s: f64| SplitError::Period {
+        let period = |what: String, period_s: f64, periods: f64| SplitError::Period {
             what,
             part_s,
             period_s,
+            least_s: periods * period_s,
         };
         if let Input::Jobs { workload, .. } = &*self.setup.input {
             for job in &workload.jobs {
                 let pause_s = job.think.map_or(0.0, |think| think.time_ns as f64 / 1e9);
                 if pause_s > 0.0 && part_s < FEWEST_PERIODS * pause_s {
-                    return Err(period(format!("thinktime of job {}", job.name), pause_s));
+                    return Err(period(
+                        format!("thinktime of job {}", job.name),
+                        pause_s,
+                        FEWEST_PERIODS,
+                    ));
                 }
             }
         }
@@ -276,7 +286,7 @@ impl Part<'_> {
             };
             let interval_s = interval.to(NS) / 1e9;
             if part_s < interval_s && interval_s <= run_s {
-                return Err(period(entry.path.clone(), interval_s));
+                return Err(period(entry.path.clone(), interval_s, 1.0));
             }
         }
         Ok(())
@@ -376,10 +386,14 @@ fn together(mut outcomes: Vec<Outcome>, input: &Input) -> Result<Outcome, Error>
     let drive_writes =
         stats.counters.host_bytes_written as f64 / first.capacity_bytes as f64 / parts;
     if drive_writes > 0.0 && drive_writes < 1.0 {
+        let written = match drive_writes < 0.01 {
+            true => "less than 0.01".to_owned(),
+            false => format!("{drive_writes:.2}"),
+        };
         notices.push(Notice {
             place: Location::whole(input.name()),
             text: format!(
-                "each part writes {drive_writes:.2} of the drive: in less than one drive write, parts go on from what superblocks held \
+                "each part writes {written} of the drive: in less than one drive write, parts go on from what superblocks held \
                  when they began, which is the same for all, so intervals may be too narrow; fewer parts or more requests tell more"
             ),
         });

@@ -63,6 +63,10 @@ pub trait ReadLevels {
     fn outlives_erase(&self) -> bool {
         false
     }
+    /// Whether `on_read` changes what later reads try: such a scheme knows more the longer a load has run.
+    fn learns_from_reads(&self) -> bool {
+        false
+    }
     /// Power is back after a time that the firmware's clock has not counted. The scheme's data were kept; the
     /// cells have aged.
     fn power_on(&mut self, now: Ns, blocks: &SuperblockTable) {

@@ -56,6 +56,7 @@ axis! {
     fn start(&mut self, now: Ns, blocks: &SuperblockTable);
     fn start_again(&mut self, now: Ns, blocks: &SuperblockTable);
     fn outlives_erase(&self) -> bool;
+    fn learns_from_reads(&self) -> bool;
     fn power_on(&mut self, now: Ns, blocks: &SuperblockTable);
     fn on_block(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable);
     fn due(&self) -> Ns;

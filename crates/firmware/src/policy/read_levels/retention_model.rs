@@ -186,6 +186,10 @@ impl ReadLevels for RetentionModel {
         Some(Levels::Offsets(self.tables.factory[usize::from(entry)]))
     }
 
+    fn learns_from_reads(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
         if step == 0 || outcome.failed != 0 || ctx.mode != self.tables.mode {

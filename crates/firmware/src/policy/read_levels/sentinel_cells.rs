@@ -175,6 +175,10 @@ impl ReadLevels for SentinelCells {
         Some(Levels::Offsets(self.tables.factory[entry as usize]))
     }
 
+    fn learns_from_reads(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     fn needs_outcome(&self, step: u8) -> bool {
         (1..=self.inferences).contains(&step)
     }

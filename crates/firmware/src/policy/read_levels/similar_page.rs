@@ -338,6 +338,10 @@ impl ReadLevels for SimilarPage {
         self.rate_limit.start(now);
     }
 
+    fn learns_from_reads(&self) -> bool {
+        true
+    }
+
     fn outlives_erase(&self) -> bool {
         self.key == Key::DieLayer
     }
